@@ -1,0 +1,132 @@
+"""What an engine is: it turns messages into tokens and tokens into tokens.
+
+It knows no people, no conversations and no HTTP framework. Everything a turn needs of a
+model is here; `llama`, `remote` and `scripted` are the three that keep the promise.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from hitsend.events import Span
+from hitsend.messages import Message, Sampling, Token, Tool, Usage
+
+Level: TypeAlias = Literal["tokens", "chat"]
+"""`tokens`: ids in, ids and probabilities out. `chat`: only text, counts are estimates."""
+
+State: TypeAlias = Literal["starting", "ready", "restarting", "down"]
+
+
+class ModelFacts(msgspec.Struct, frozen=True):
+    """What is true of a model that can be asked now. `name` is what people type."""
+
+    name: str
+    title: str
+    num_window_tokens: int
+    level: Level
+    where: Literal["here", "remote"]
+    quantisation: str | None = None
+    weights_sha256: str | None = None
+    num_bytes: int | None = None
+    can_call_tools: bool = False
+    is_default: bool = False
+
+
+class Download(msgspec.Struct, frozen=True):
+    """Weights on their way. `num_done_bytes` of `num_bytes` are on disk."""
+
+    name: str
+    num_done_bytes: int
+    num_bytes: int
+    problem: str | None = None
+
+
+class EngineStatus(msgspec.Struct, frozen=True):
+    """How the engine is, for /readyz and for the page."""
+
+    state: State
+    detail: str
+    """One sentence a person can read: what is happening, or what to do."""
+    num_busy_slots: int = 0
+    num_slots: int = 0
+    num_waiting: int = 0
+    downloads: tuple[Download, ...] = ()
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What goes into a model. Token level engines fill `ids`; chat level ones use `messages`."""
+
+    model: str
+    num_tokens: int
+    num_window_tokens: int
+    is_exact: bool
+    spans: tuple[Span, ...]
+    ids: tuple[int, ...] = ()
+    messages: tuple[Message, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+
+class PromptWasRead(msgspec.Struct, frozen=True):
+    num_cached_tokens: int
+    num_evaluated_tokens: int
+    queued_ms: float
+    prefill_ms: float
+
+
+class Generated(msgspec.Struct, frozen=True):
+    """Tokens that arrived together. Batches follow the network's reads, so cost follows
+    reads and not tokens. `text` is the joined text of `tokens`."""
+
+    text: str
+    tokens: tuple[Token, ...]
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """Always the last thing a generation says."""
+
+    reason: Literal["stop", "length"]
+    usage: Usage
+
+
+Generation: TypeAlias = PromptWasRead | Generated | Finished
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """A text in a model's own tokens: ids, and the bytes each one stands for."""
+
+    ids: tuple[int, ...]
+    pieces: tuple[bytes, ...]
+
+
+class Engine(Protocol):
+    async def start(self) -> None:
+        """Begin. Returns at once: loading goes on behind, `status` tells how it is."""
+
+    async def close(self) -> None: ...
+
+    def status(self) -> EngineStatus: ...
+
+    async def models(self) -> Sequence[ModelFacts]:
+        """Those that can be asked now, the default first."""
+
+    async def resolve(self, name: str) -> ModelFacts:
+        """The model people mean by `name` ("auto" is the default). Raises UnknownModel.
+        Waits a while for an engine that is starting; then raises EngineDown."""
+
+    async def encode(
+        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+    ) -> Prompt:
+        """The model's chat template around `messages`, ready for an answer.
+
+        Text never becomes structure: special tokens inside a message stay text."""
+
+    async def tokenize(self, model: str, text: str) -> Pieces:
+        """Special tokens are not parsed. Raises Refused on a chat level engine."""
+
+    def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]:
+        """Closing the generator cancels and frees the slot. Raises EngineLost when the
+        engine dies on the way, EngineDown when it cannot take the prompt."""
+
+    async def prefill(self, prompt: Prompt) -> None:
+        """Read the prompt and keep it warm; say nothing. May do nothing."""

@@ -1,0 +1,167 @@
+"""Everything that can happen between Send and the last word.
+
+This union is hitsend's one vocabulary. The turn log stores it, `transcript` folds it, every
+wire format is a view of it. To show a person something new, add an event here first:
+`make generate` writes its TypeScript twin to web/src/api/events.gen.ts, and both type
+checkers then point at every place that has to learn it.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from hitsend.messages import Message, Sampling, Source, Token, ToolCall, Usage
+
+Action: TypeAlias = Literal["next", "variant"]
+"""A new message, or another answer to the same message."""
+
+Ending: TypeAlias = Literal["stop", "length", "tool_calls", "stopped", "interrupted", "failed"]
+"""Why an answer ended: by itself, out of room, to call a tool, by the person, by our crash
+or restart, or by an error."""
+
+
+class Event(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
+    """Something that happened. `AnyEvent` below is the closed list."""
+
+
+class TurnStarted(Event, frozen=True):
+    """The message was accepted and is stored. From here on nothing is dropped in silence."""
+
+    turn_id: str
+    conversation_id: str
+    """Empty for an API call that belongs to no conversation."""
+    action: Action
+    model: str
+    is_first_turn: bool
+    created_at: float
+    sampling: Sampling
+
+
+class MessageAdded(Event, frozen=True):
+    """A message that is whole from the start: what the person said."""
+
+    message_id: str
+    parent_id: str | None
+    message: Message
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A stretch of the prompt that came from one place."""
+
+    source: Source
+    num_messages: int
+    num_chars: int
+
+
+class ContextBuilt(Event, frozen=True):
+    """What the model could be shown, in the order it would see it."""
+
+    sections: tuple[Section, ...]
+
+
+class Span(msgspec.Struct, frozen=True, array_like=True):
+    """The next `num_tokens` tokens of the prompt came from `source`, message `index` of it.
+
+    `index` counts the messages of the context; the template's own tokens have -1."""
+
+    source: Source
+    index: int
+    num_tokens: int
+
+
+class PromptEncoded(Event, frozen=True):
+    """The prompt as the model reads it, and where each stretch of it came from."""
+
+    num_tokens: int
+    num_window_tokens: int
+    num_dropped_messages: int
+    """Oldest messages left out because they did not fit."""
+    is_exact: bool
+    """False where the engine cannot count and the number is an estimate."""
+    spans: tuple[Span, ...]
+
+
+class AnswerStarted(Event, frozen=True):
+    """An empty answer, about to be filled."""
+
+    message_id: str
+    parent_id: str | None
+    model: str
+
+
+class PromptRead(Event, frozen=True):
+    """The engine has read the prompt; the next thing is the first word."""
+
+    num_cached_tokens: int
+    num_evaluated_tokens: int
+    queued_ms: float
+    prefill_ms: float
+
+
+class TextArrived(Event, frozen=True):
+    """Some tokens, in the order they came. Several arrivals may be merged into one."""
+
+    text: str
+    tokens: tuple[Token, ...] = ()
+
+
+class ToolCallArrived(Event, frozen=True):
+    """The model asked for a tool."""
+
+    call: ToolCall
+
+
+class AnswerFinished(Event, frozen=True):
+    """The answer is whole, or as whole as it will get."""
+
+    message_id: str
+    ending: Ending
+    usage: Usage
+
+
+class TitleChosen(Event, frozen=True):
+    title: str
+    revision: int
+
+
+class TurnFinished(Event, frozen=True):
+    """The end of a turn that went as it should, or that the person or a restart cut short."""
+
+    ending: Ending
+
+
+class TurnFailed(Event, frozen=True):
+    """The end of a turn that did not. What was said so far is kept."""
+
+    code: str
+    message: str
+    is_retryable: bool
+    retry_after_ms: int | None = None
+
+
+AnyEvent: TypeAlias = (
+    TurnStarted
+    | MessageAdded
+    | ContextBuilt
+    | PromptEncoded
+    | AnswerStarted
+    | PromptRead
+    | TextArrived
+    | ToolCallArrived
+    | AnswerFinished
+    | TitleChosen
+    | TurnFinished
+    | TurnFailed
+)
+
+
+class Stamped(msgspec.Struct, frozen=True):
+    """An event with its place in the turn: gapless from 1, and when it was stored."""
+
+    seq: int
+    at_ms: float
+    event: AnyEvent
+
+
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder(AnyEvent).decode

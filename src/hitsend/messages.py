@@ -1,0 +1,112 @@
+"""What people and models say. Pure values: no clocks, no storage, no I/O."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+
+Source: TypeAlias = Literal[
+    "template", "system", "developer", "memory", "summary", "file", "tool", "history", "user"
+]
+"""Where a piece of the prompt came from. `template` is the model's own scaffolding."""
+
+
+class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
+    text: str
+
+
+class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", tag_field="kind"):
+    call_id: str
+    tool: str
+    arguments: str
+    """JSON, exactly as the model wrote it."""
+
+
+class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", tag_field="kind"):
+    call_id: str
+    output: str
+    failed: bool = False
+
+
+Part: TypeAlias = Text | ToolCall | ToolResult
+
+
+class Message(msgspec.Struct, frozen=True):
+    role: Role
+    parts: tuple[Part, ...]
+    source: Source = "history"
+
+    @property
+    def text(self) -> str:
+        """What a person would read of it."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A function the model may ask for. `parameters` is its JSON Schema, as JSON."""
+
+    name: str
+    description: str
+    parameters: str
+
+
+StopString: TypeAlias = Annotated[str, Meta(min_length=1, max_length=256)]
+Bias: TypeAlias = tuple[Annotated[int, Meta(ge=0)], Annotated[float, Meta(ge=-100, le=100)]]
+"""A token id, and how much likelier (or less) it is made."""
+
+
+class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the next token is chosen. Out of range is refused, never clamped in silence.
+
+    The engine fills in what is None with the model's own default.
+    """
+
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
+    top_k: Annotated[int, Meta(ge=0, le=1000)] | None = None
+    min_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    presence_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    frequency_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    repeat_penalty: Annotated[float, Meta(ge=0.1, le=10)] | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 2)] | None = None
+    max_tokens: Annotated[int, Meta(ge=1, le=1_048_576)] | None = None
+    stop: Annotated[tuple[StopString, ...], Meta(max_length=4)] = ()
+    logit_bias: Annotated[tuple[Bias, ...], Meta(max_length=300)] = ()
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] = 0
+    """How many alternatives to record for each token."""
+    json_schema: str | None = None
+    """JSON Schema, as JSON, that the answer is made to follow."""
+
+
+class Token(msgspec.Struct, frozen=True, array_like=True):
+    """One token the model chose. `token_id` is -1 where the engine does not tell."""
+
+    token_id: int
+    text: str
+    """The characters this token completed: empty while a character is still in pieces."""
+    logprob: float | None
+    at_ms: float
+    """When it arrived, counted from the moment the engine was asked."""
+    top: tuple["Alternative", ...] = ()
+
+
+class Alternative(msgspec.Struct, frozen=True, array_like=True):
+    """A token the model might have chosen instead."""
+
+    token_id: int
+    text: str
+    logprob: float
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What a turn cost, in tokens and milliseconds, as the engine counted it."""
+
+    num_input_tokens: int = 0
+    num_cached_tokens: int = 0
+    num_output_tokens: int = 0
+    queued_ms: float = 0.0
+    prefill_ms: float = 0.0
+    decode_ms: float = 0.0
+    is_estimated: bool = False

@@ -1,0 +1,183 @@
+"""All settings in one place, read once at start, passed by hand.
+
+A value comes from the command line, else the environment (HITSEND_NAME), else the TOML file
+(HITSEND_CONFIG, or config.toml in the configuration directory), else its default. A value
+that does not parse stops the start and names where it stands.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias, get_type_hints
+
+import msgspec
+import platformdirs
+from msgspec import Meta
+
+from hitsend.errors import Refused
+
+PREFIX = "HITSEND_"
+
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
+
+
+class BadSetting(Refused):
+    """The message names the variable, flag or file that holds what does not parse."""
+
+    code = "bad_setting"
+
+
+def about(text: str) -> Meta:
+    return Meta(description=text)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    host: Annotated[str, about("Address to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")
+    ] = 8765
+    insecure: Annotated[
+        bool, about("Listen beyond loopback without TLS, e.g. behind a proxy that has it.")
+    ] = False
+    tls_cert: Annotated[Path | None, about("Certificate chain (PEM) to serve HTTPS with.")] = None
+    tls_key: Annotated[Path | None, about("Private key (PEM) of the certificate.")] = None
+    data_dir: Annotated[Path, about("Where the database lives.")] = Path(
+        platformdirs.user_data_dir("hitsend")
+    )
+    models_dir: Annotated[Path, about("Where model weights live.")] = (
+        Path(platformdirs.user_cache_dir("hitsend")) / "models"
+    )
+    sync: Annotated[
+        Literal["normal", "full"],
+        about("`normal` survives a crash of hitsend; `full` also a power cut, and is slower."),
+    ] = "normal"
+
+    engine: Annotated[
+        Literal["llama", "scripted", "remote"],
+        about("What answers: a local model, a script, or an OpenAI-compatible server."),
+    ] = "llama"
+    engine_url: Annotated[str | None, about("Address of the remote engine.")] = None
+    engine_key: Annotated[str | None, about("API key of the remote engine.")] = None
+    engine_wait_s: Annotated[
+        Seconds, about("How long a message waits for an engine that is starting.")
+    ] = 30.0
+    engine_silence_s: Annotated[
+        Seconds, about("How long an engine may be silent in an answer before it counts as lost.")
+    ] = 300.0
+    llama_server: Annotated[
+        Path | None, about("A llama-server binary to run instead of the built-in one.")
+    ] = None
+    model: Annotated[
+        str, about("Catalogue name, path of a GGUF file, or hub name; `auto` is the default model.")
+    ] = "auto"
+    hub_url: Annotated[str | None, about("Address of a model hub, for models by hub name.")] = None
+    num_slots: Annotated[int, Meta(ge=1, le=64, description="Answers decoded at once.")] = 4
+    num_threads: Annotated[
+        int, Meta(ge=0, le=1024, description="Threads the engine uses; 0 is one per core.")
+    ] = 0
+    num_window_tokens: Annotated[
+        int, Meta(ge=256, le=1_048_576, description="Context window of each answer, in tokens.")
+    ] = 8192
+    max_answer_tokens: Annotated[Count, about("Longest answer, in tokens.")] = 2048
+    instructions: Annotated[str, about("System instructions every conversation starts with.")] = (
+        "You are a helpful assistant. Answer in Markdown, clearly and briefly."
+    )
+
+    max_body_bytes: Annotated[Count, about("Largest request body.")] = 4_194_304
+    max_message_chars: Annotated[Count, about("Longest message a person may send.")] = 1_000_000
+    session_days: Annotated[
+        int, Meta(ge=1, le=400, description="Days until a signed-in browser has to sign in again.")
+    ] = 30
+    sign_in_tries: Annotated[
+        Count, about("Failed sign-ins a minute, per name and per address, before waiting.")
+    ] = 10
+    pad: Annotated[
+        Literal[0, 8, 16, 32],
+        about("Deltas are padded to a multiple of this, so their length tells less."),
+    ] = 16
+    heartbeat_s: Annotated[Seconds, about("Silence after which a stream says it is alive.")] = 10.0
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], about("How much to log.")] = (
+        "info"
+    )
+
+
+SECRET = frozenset({"engine_key"})
+"""Shown as set or not, never as what they are."""
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    settings: Settings
+    origins: Mapping[str, str]
+    """Where each value came from: `default`, a variable, a file, or a flag."""
+
+
+def load(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Loaded:
+    """Each layer over the one below it. A flag that is None was not given."""
+    given = _from_file(environ) | _from_environment(environ) | _from_flags(flags)
+    values = {name: _parsed(name, value, origin) for name, (value, origin) in given.items()}
+    origins = {name: given[name][1] if name in given else "default" for name in NAMES}
+    return Loaded(msgspec.structs.replace(Settings(), **values), origins)
+
+
+NAMES = Settings.__struct_fields__
+HINTS = get_type_hints(Settings, include_extras=True)
+
+Layer: TypeAlias = dict[str, tuple[object, str]]
+"""Setting to its raw value and where that stands."""
+
+
+def _from_file(environ: Mapping[str, str]) -> Layer:
+    named = environ.get(PREFIX + "CONFIG")
+    path = Path(named or Path(platformdirs.user_config_dir("hitsend")) / "config.toml")
+    try:
+        table = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        if named:
+            raise BadSetting(f"{PREFIX}CONFIG names {path}, which is not there.") from None
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadSetting(f"{path} cannot be read as TOML: {error}") from None
+    if unknown := sorted(table.keys() - set(NAMES)):
+        raise BadSetting(f"{path} sets {', '.join(unknown)}, which hitsend does not know.")
+    return {name: (value, str(path)) for name, value in table.items()}
+
+
+def _from_environment(environ: Mapping[str, str]) -> Layer:
+    variables = {PREFIX + name.upper(): name for name in NAMES}
+    found = sorted(key for key in environ if key.startswith(PREFIX))
+    for variable in found:
+        if variable not in variables and variable not in ELSEWHERE:
+            raise BadSetting(f"{variable} is set, but hitsend has no such setting.")
+    return {
+        variables[variable]: (environ[variable], variable)
+        for variable in found
+        if variable in variables
+    }
+
+
+ELSEWHERE = frozenset({PREFIX + "CONFIG", PREFIX + "URL", PREFIX + "KEY"})
+"""Variables that are not settings of the server: the file itself, and what a client uses."""
+
+
+def _from_flags(flags: Mapping[str, object]) -> Layer:
+    return {
+        name: (value, "--" + name.replace("_", "-"))
+        for name, value in flags.items()
+        if value is not None
+    }
+
+
+def _parsed(name: str, value: object, origin: str) -> object:
+    try:
+        return msgspec.convert(value, HINTS[name], strict=False, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        shown = "" if name in SECRET else f" {value!r}"
+        raise BadSetting(f"{origin} is{shown}, which does not fit `{name}`: {error}.") from None
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str):
+        return Path(value).expanduser()
+    raise NotImplementedError(kind)

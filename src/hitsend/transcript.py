@@ -1,0 +1,134 @@
+"""The messages of a turn, as a fold over its events.
+
+What was streamed, stored, resumed and replayed is this same fold, so it cannot differ. The
+browser runs it too (web/src/turn/apply.ts); tests/turns/ holds both to the same result.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Literal, TypeAlias, assert_never
+
+import msgspec
+
+from hitsend.events import (
+    AnswerFinished,
+    AnswerStarted,
+    AnyEvent,
+    ContextBuilt,
+    Ending,
+    MessageAdded,
+    PromptEncoded,
+    PromptRead,
+    TextArrived,
+    TitleChosen,
+    ToolCallArrived,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from hitsend.messages import Part, Role, Text, Usage
+
+Status: TypeAlias = Literal["in_progress", "finished", "partial", "failed"]
+
+PARTIAL: frozenset[Ending] = frozenset({"stopped", "interrupted"})
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One message of the turn, with its place in the conversation's tree."""
+
+    message_id: str
+    parent_id: str | None
+    role: Role
+    parts: tuple[Part, ...]
+    status: Status
+    ending: Ending | None = None
+    usage: Usage | None = None
+    """As far as it is known: an answer cut short has cost what it has cost."""
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    messages: tuple[Said, ...] = ()
+    title: str | None = None
+    ending: Ending | None = None
+    """None while the turn runs."""
+    failure: TurnFailed | None = None
+
+
+EMPTY = Transcript()
+
+
+def fold(events: Iterable[AnyEvent]) -> Transcript:
+    return reduce(apply, events, EMPTY)
+
+
+def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
+    match event:
+        case MessageAdded(message_id=message_id, parent_id=parent_id, message=message):
+            said = Said(message_id, parent_id, message.role, message.parts, "finished")
+            return _with(transcript, messages=(*transcript.messages, said))
+        case AnswerStarted(message_id=message_id, parent_id=parent_id):
+            said = Said(message_id, parent_id, "assistant", (), "in_progress")
+            return _with(transcript, messages=(*transcript.messages, said))
+        case PromptRead():
+            return _with_last(transcript, usage=_usage_of_prompt(event))
+        case TextArrived(text=text, tokens=tokens):
+            last = transcript.messages[-1]
+            usage = _with_output(last.usage or Usage(), len(tokens))
+            return _with_last(transcript, parts=_appended(last.parts, text), usage=usage)
+        case ToolCallArrived(call=call):
+            return _with_last(transcript, parts=(*transcript.messages[-1].parts, call))
+        case AnswerFinished(ending=ending, usage=usage):
+            return _closed(transcript, ending, usage)
+        case TitleChosen(title=title):
+            return _with(transcript, title=title)
+        case TurnFinished(ending=ending):
+            return _with(_closed(transcript, ending), ending=ending)
+        case TurnFailed():
+            return _with(_closed(transcript, "failed"), ending="failed", failure=event)
+        case TurnStarted() | ContextBuilt() | PromptEncoded():
+            return transcript
+        case _:
+            assert_never(event)
+
+
+def _with(transcript: Transcript, **changes: object) -> Transcript:
+    return msgspec.structs.replace(transcript, **changes)
+
+
+def _with_last(transcript: Transcript, **changes: object) -> Transcript:
+    *before, last = transcript.messages
+    return _with(transcript, messages=(*before, msgspec.structs.replace(last, **changes)))
+
+
+def _usage_of_prompt(read: PromptRead) -> Usage:
+    return Usage(
+        num_input_tokens=read.num_cached_tokens + read.num_evaluated_tokens,
+        num_cached_tokens=read.num_cached_tokens,
+        queued_ms=read.queued_ms,
+        prefill_ms=read.prefill_ms,
+    )
+
+
+def _with_output(usage: Usage, num_tokens: int) -> Usage:
+    total = usage.num_output_tokens + num_tokens
+    return msgspec.structs.replace(usage, num_output_tokens=total)
+
+
+def _appended(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
+    """Text that follows text is one text."""
+    if parts and isinstance(parts[-1], Text):
+        return (*parts[:-1], Text(parts[-1].text + text))
+    return (*parts, Text(text)) if text else parts
+
+
+def _closed(transcript: Transcript, ending: Ending, usage: Usage | None = None) -> Transcript:
+    """The last message ends here, unless it already has."""
+    if not transcript.messages or transcript.messages[-1].status != "in_progress":
+        return transcript
+    status = "partial" if ending in PARTIAL else "failed" if ending == "failed" else "finished"
+    usage = usage or transcript.messages[-1].usage
+    return _with_last(transcript, status=status, ending=ending, usage=usage)
