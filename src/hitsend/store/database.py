@@ -1,0 +1,165 @@
+"""The SQLite file: one connection that writes, a few that read, none on the event loop.
+
+Writers take turns behind a lock, so none of ours ever waits for SQLite's own. This is also
+where SQLite's errors become ours, and the only place. It knows no table.
+"""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from sqlalchemy import URL, Connection, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from hitsend.errors import StoreDown
+
+Sync: TypeAlias = Literal["normal", "full"]
+Clock: TypeAlias = Callable[[], float]
+
+NUM_READERS = 4
+
+READING = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
+WRITING = (
+    "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; "
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync};"
+)
+
+PROBLEMS = {
+    sqlite3.SQLITE_FULL: "The disk is full. Make room on it, then try again.",
+    sqlite3.SQLITE_BUSY: "Another program keeps the database locked.",
+    sqlite3.SQLITE_LOCKED: "Another program keeps the database locked.",
+    sqlite3.SQLITE_READONLY: "The database, or the folder it is in, may not be written to.",
+    sqlite3.SQLITE_PERM: "The database, or the folder it is in, may not be written to.",
+    sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. May hitsend write to its folder?",
+    sqlite3.SQLITE_IOERR: "The disk failed to read or write the database.",
+    sqlite3.SQLITE_NOTADB: "The file is not a database of hitsend's.",
+    sqlite3.SQLITE_CORRUPT: "The database is damaged. Put back a copy of it.",
+}
+
+
+class Database:
+    def __init__(self, path: Path, sync: Sync, now: Clock) -> None:
+        self.path = path
+        self.now = now
+        url = URL.create("sqlite+aiosqlite", database=str(path))
+        # Our own BEGIN, below, and not the driver's, which comes late and takes no lock.
+        driver = {"isolation_level": None}
+        self._writer = create_async_engine(
+            url, pool_size=1, max_overflow=0, pool_reset_on_return=None, connect_args=driver
+        )
+        self._readers = create_async_engine(
+            url,
+            pool_size=NUM_READERS,
+            max_overflow=0,
+            pool_reset_on_return=None,
+            connect_args=driver,
+            isolation_level="AUTOCOMMIT",
+            skip_autocommit_rollback=True,
+        )
+        self._writing: AsyncConnection | None = None
+        self._lock = asyncio.Lock()
+        _prepare(self._writer, WRITING.format(sync=sync))
+        _prepare(self._readers, READING)
+        event.listen(self._writer.sync_engine, "begin", _begin_immediate)
+
+    async def open(self) -> None:
+        await asyncio.to_thread(_make_private, self.path)
+        with _translating():
+            self._writing = await self._writer.connect()
+
+    async def close(self) -> None:
+        async with self._lock:
+            writing, self._writing = self._writing, None
+            if writing is not None:
+                await writing.close()
+            await self._readers.dispose()
+            await self._writer.dispose()
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """Each statement sees the newest state: two of them may see two states."""
+        self._opened()
+        with _translating():
+            async with self._readers.connect() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """One transaction: all of it or nothing."""
+        async with self._lock:
+            connection = self._opened()
+            with _translating():
+                async with connection.begin():
+                    yield connection
+
+    async def write_one(self, sql: str, parameters: Sequence[object]) -> None:
+        """One statement that is its own transaction.
+
+        It goes to the driver directly: one trip to the connection's thread instead of the
+        three of BEGIN, statement and COMMIT, and nothing to compile. Raises IntegrityError
+        as `write` does.
+        """
+        async with self._lock:
+            connection = self._opened()
+            with _translating():
+                driver = (await connection.get_raw_connection()).driver_connection
+                assert driver is not None
+                # Not `execute`: its cursor would be freed on the event loop, under SQLite's mutex.
+                await driver.execute_fetchall(sql, parameters)
+
+    def _opened(self) -> AsyncConnection:
+        if self._writing is None:
+            raise StoreDown("The database is closed.")
+        return self._writing
+
+
+def _make_private(path: Path) -> None:
+    """Only the one who runs hitsend may read what people say."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
+    except OSError as error:
+        raise StoreDown(f"The database {path} cannot be opened: {error.strerror}.") from error
+
+
+def _prepare(engine: AsyncEngine, script: str) -> None:
+    def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.run_async(lambda driver: driver.executescript(script))
+
+    event.listen(engine.sync_engine, "connect", prepare)
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+@contextmanager
+def _translating() -> Iterator[None]:
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DBAPIError as error:
+        raise _translated(error, error.orig) from error
+    except sqlite3.IntegrityError as error:
+        raise IntegrityError(None, None, error) from error
+    except sqlite3.Error as error:
+        raise _translated(error, error) from error
+    except PoolTimeout as error:
+        raise StoreDown("The database is too busy to be read.") from error
+
+
+def _translated(error: Exception, cause: BaseException | None) -> Exception:
+    """A problem with the disk or the file. Anything else is a bug and stays what it is."""
+    code = getattr(cause, "sqlite_errorcode", None)
+    problem = PROBLEMS.get(code & 0xFF) if code is not None else None
+    return StoreDown(problem) if problem else error

@@ -1,0 +1,150 @@
+"""What goes into the store and comes out of it, as values. They know no SQL."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from hitsend.events import Action, Ending, Stamped
+from hitsend.messages import Message, Part
+from hitsend.transcript import Said, Transcript
+
+AccountRole: TypeAlias = Literal["admin", "member"]
+Surface: TypeAlias = Literal["chat", "api"]
+TurnState: TypeAlias = Literal["running"] | Ending
+
+
+class User(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    role: AccountRole
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A signed-in browser. Its token is not here: only the browser has it."""
+
+    id: str
+    user_id: str
+    user_agent: str
+    created_at: float
+    last_seen_at: float
+    rotated_at: float
+    expires_at: float
+
+
+class ApiKey(msgspec.Struct, frozen=True):
+    id: str
+    user_id: str
+    prefix: str
+    label: str
+    created_at: float
+    last_used_at: float | None
+
+
+class Invite(msgspec.Struct, frozen=True):
+    id: str
+    role: AccountRole
+    created_by: str
+    created_at: float
+    expires_at: float
+    used_by: str | None
+    """The name of whoever came in by it."""
+
+
+class ConversationLine(msgspec.Struct, frozen=True):
+    """A conversation as the list shows it."""
+
+    id: str
+    title: str
+    created_at: float
+    updated_at: float
+    is_archived: bool
+    snippet: str | None = None
+    """Where a search found it: the match stands between U+0002 and U+0003."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    items: tuple[ConversationLine, ...]
+    total: int
+
+
+class StoredMessage(Said, frozen=True, kw_only=True):
+    turn_id: str
+    model: str | None
+    """Who answered. None for what a person said."""
+    created_at: float
+
+
+class Running(msgspec.Struct, frozen=True):
+    """An answer on its way."""
+
+    turn_id: str
+    answer_id: str
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """A conversation with its whole tree, siblings in the order they were said."""
+
+    id: str
+    title: str
+    created_at: float
+    updated_at: float
+    current_node: str | None
+    is_archived: bool
+    is_visible: bool
+    messages: tuple[StoredMessage, ...]
+    running: Running | None
+
+
+class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn to be stored before it runs."""
+
+    turn_id: str
+    user_id: str
+    conversation_id: str | None
+    """None for an API call, which belongs to no conversation."""
+    creates_conversation: bool = False
+    title: str = ""
+    """Of the conversation that is created."""
+    action: Action
+    model: str
+    message_id: str | None = None
+    """What the person says. None where nothing new is said."""
+    parent_id: str | None = None
+    """What the message follows; without one, what is answered again."""
+    parts: tuple[Part, ...] = ()
+    answer_id: str
+    given: tuple[Message, ...] = ()
+    """What an API call brought along."""
+    created_at: float
+
+
+class TurnRow(msgspec.Struct, frozen=True):
+    id: str
+    user_id: str
+    conversation_id: str | None
+    surface: Surface
+    action: Action
+    model: str
+    answer_id: str
+    state: TurnState
+    created_at: float
+    finished_at: float | None
+    num_input_tokens: int
+    num_cached_tokens: int
+    num_output_tokens: int
+    given: tuple[Message, ...] | None
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of a turn's log."""
+
+    turn_id: str
+    stamped: Stamped
+
+
+class Closing(msgspec.Struct, frozen=True):
+    """The end of a turn, with everything its events amount to."""
+
+    turn_id: str
+    transcript: Transcript
+    finished_at: float

@@ -1,0 +1,224 @@
+"""The tables, as SQLAlchemy sees them. Times are Unix seconds.
+
+The migrations make them; a test holds the two to the same result. The full text tables and
+the triggers that keep them in step are the migrations' alone: see `search`.
+"""
+
+from typing import Generic, TypeVar
+
+import msgspec
+from sqlalchemy import (
+    Column,
+    Dialect,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Named,
+    Table,
+    Text,
+    TypedColumns,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeDecorator
+
+from hitsend.events import Action, Ending
+from hitsend.messages import Message, Part, Role, Usage
+from hitsend.store.rows import AccountRole, Surface, TurnState
+from hitsend.transcript import Status
+
+HEAD = "0001"
+"""The newest migration. A test holds it to what migrations/ says."""
+
+T = TypeVar("T")
+
+
+class Word(TypeDecorator[T], Generic[T]):
+    """A word of a closed list. Only the type checker knows which."""
+
+    impl = Text
+    cache_ok = True
+
+
+class Json(TypeDecorator[T], Generic[T]):
+    """A value of a known type, as JSON text: SQLite's own JSON functions can read it."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, kind: object) -> None:
+        super().__init__()
+        self.kind = kind
+        self._decoder = msgspec.json.Decoder(kind)
+
+    def process_bind_param(self, value: T | None, dialect: Dialect) -> str | None:
+        return None if value is None else msgspec.json.encode(value).decode()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> T | None:
+        return None if value is None else self._decoder.decode(value)
+
+
+metadata = MetaData()
+
+
+def _of(column: str) -> ForeignKey:
+    """What it belongs to; it goes when that goes."""
+    return ForeignKey(column, ondelete="CASCADE")
+
+
+class UserColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    name: Named[str] = Column(Text)
+    name_key: Named[str] = Column(Text, unique=True)
+    """The name as compared: two names that read alike are one."""
+    password_hash: Named[str] = Column(Text)
+    role: Named[AccountRole] = Column(Word[AccountRole]())
+    created_at: Named[float]
+    disabled_at: Named[float | None]
+
+
+users = Table("users", metadata, UserColumns)
+
+
+class SessionColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    token_hash: Named[str] = Column(Text, unique=True)
+    previous_token_hash: Named[str | None] = Column(Text, index=True)
+    rotated_at: Named[float]
+    created_at: Named[float]
+    last_seen_at: Named[float]
+    expires_at: Named[float]
+    revoked_at: Named[float | None]
+    user_agent: Named[str] = Column(Text)
+
+
+sessions = Table("sessions", metadata, SessionColumns)
+
+
+class ApiKeyColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    prefix: Named[str] = Column(Text)
+    key_hash: Named[str] = Column(Text, unique=True)
+    label: Named[str] = Column(Text)
+    created_at: Named[float]
+    last_used_at: Named[float | None]
+    revoked_at: Named[float | None]
+
+
+api_keys = Table("api_keys", metadata, ApiKeyColumns)
+
+
+class InviteColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    token_hash: Named[str] = Column(Text, unique=True)
+    role: Named[AccountRole] = Column(Word[AccountRole]())
+    created_by: Named[str] = Column(Text, _of("users.id"), index=True)
+    created_at: Named[float]
+    expires_at: Named[float]
+    used_by: Named[str | None] = Column(
+        Text, ForeignKey("users.id", ondelete="SET NULL"), index=True
+    )
+    used_at: Named[float | None]
+    revoked_at: Named[float | None]
+
+
+invites = Table("invites", metadata, InviteColumns)
+
+
+class ConversationColumns(TypedColumns):
+    position: Named[int] = Column(Integer, primary_key=True)
+    """The number its title goes by in `title_search`."""
+    id: Named[str] = Column(Text, unique=True)
+    user_id: Named[str] = Column(Text, _of("users.id"))
+    title: Named[str] = Column(Text)
+    is_renamed: Named[bool]
+    """The person chose the title: no model changes it."""
+    created_at: Named[float]
+    updated_at: Named[float]
+    current_node: Named[str | None] = Column(Text)
+    is_archived: Named[bool]
+    is_visible: Named[bool]
+
+
+conversations = Table(
+    "conversations",
+    metadata,
+    ConversationColumns,
+    Index("ix_conversations_user_id_updated_at", "user_id", "updated_at"),
+)
+
+
+class TurnColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    conversation_id: Named[str | None] = Column(Text, _of("conversations.id"), index=True)
+    surface: Named[Surface] = Column(Word[Surface]())
+    action: Named[Action] = Column(Word[Action]())
+    model: Named[str] = Column(Text)
+    answer_id: Named[str] = Column(Text)
+    state: Named[TurnState] = Column(Word[TurnState]())
+    created_at: Named[float]
+    finished_at: Named[float | None]
+    num_input_tokens: Named[int]
+    num_cached_tokens: Named[int]
+    num_output_tokens: Named[int]
+    given: Named[tuple[Message, ...] | None] = Column(Json(tuple[Message, ...]))
+    """What an API call brought along, for it has no conversation to look in."""
+
+
+turns = Table("turns", metadata, TurnColumns)
+Index("ix_turns_running", turns.c.state, sqlite_where=turns.c.state == "running")
+
+
+class MessageColumns(TypedColumns):
+    position: Named[int] = Column(Integer, primary_key=True)
+    """The order of siblings, and the number its text goes by in `message_search`."""
+    conversation_id: Named[str] = Column(Text, _of("conversations.id"))
+    id: Named[str] = Column(Text)
+    """Made by the client: one conversation's ids are nothing to another's."""
+    parent_id: Named[str | None] = Column(Text)
+    turn_id: Named[str] = Column(Text, _of("turns.id"), index=True)
+    role: Named[Role] = Column(Word[Role]())
+    parts: Named[tuple[Part, ...]] = Column(Json(tuple[Part, ...]))
+    status: Named[Status] = Column(Word[Status]())
+    ending: Named[Ending | None] = Column(Word[Ending | None]())
+    model: Named[str | None] = Column(Text)
+    usage: Named[Usage | None] = Column(Json(Usage))
+    created_at: Named[float]
+
+
+messages = Table(
+    "messages",
+    metadata,
+    MessageColumns,
+    UniqueConstraint("conversation_id", "id"),
+    ForeignKeyConstraint(
+        ["conversation_id", "parent_id"], ["messages.conversation_id", "messages.id"]
+    ),
+    Index("ix_messages_parent", "conversation_id", "parent_id"),
+)
+
+
+class TurnEventColumns(TypedColumns):
+    turn_id: Named[str] = Column(Text, _of("turns.id"), primary_key=True)
+    seq: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
+    at_ms: Named[float]
+    data: Named[bytes] = Column(LargeBinary)
+
+
+# Rows lie in the order they came, with the key beside them. Kept in the order of the key
+# instead (WITHOUT ROWID), each turn of a group commit touches a page of its own: measured with
+# 16 turns at once, that costs half as much again.
+turn_events = Table("turn_events", metadata, TurnEventColumns)
+
+
+class MetaColumns(TypedColumns):
+    key: Named[str] = Column(Text, primary_key=True)
+    value: Named[bytes] = Column(LargeBinary)
+
+
+meta = Table("meta", metadata, MetaColumns, sqlite_with_rowid=False)

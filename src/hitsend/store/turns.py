@@ -1,0 +1,220 @@
+"""Turns and their logs. What was accepted is stored before it runs; what was said is stored
+before anyone hears it.
+
+`append` is the busiest write there is: every word of every answer goes through it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import exists, insert, select, text, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hitsend.errors import Conflict, NotFound
+from hitsend.events import Stamped, decode, encode
+from hitsend.store.closings import close_turns
+from hitsend.store.conversations import is_theirs, no_conversation, no_message
+from hitsend.store.database import Database
+from hitsend.store.rows import Closing, Entry, NewTurn, TurnRow
+from hitsend.store.schema import conversations, messages, turn_events, turns
+
+MAX_ROWS = 1000
+"""Of one INSERT. SQLite allows 32,766 values in a statement, four to a row."""
+
+INSERT = "INSERT INTO turn_events (turn_id, seq, at_ms, data) VALUES "
+
+INSERT_IF_THERE = text(
+    "INSERT INTO turn_events (turn_id, seq, at_ms, data) "
+    "SELECT :turn_id, :seq, :at_ms, :data WHERE EXISTS (SELECT 1 FROM turns WHERE id = :turn_id)"
+)
+
+TURN = tuple(turns.c[name] for name in TurnRow.__struct_fields__)
+
+
+class Turns:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def accept(self, new: NewTurn) -> None:
+        async with self._database.write() as connection:
+            if new.creates_conversation:
+                await _create_conversation(connection, new)
+            elif new.conversation_id is not None:
+                await _continue_conversation(connection, new)
+            await connection.execute(insert(turns).values(_turn(new)))
+            if new.conversation_id is not None:
+                await connection.execute(insert(messages), list(_messages(new)))
+
+    async def append(self, entries: Sequence[Entry], closings: Sequence[Closing] = ()) -> None:
+        """All of it or nothing. What belongs to a turn that was deleted is left out."""
+        if not closings and 0 < len(entries) <= MAX_ROWS:
+            try:
+                return await self._append_alone(entries)
+            except IntegrityError:
+                # A turn among them was deleted, perhaps. The others' words are kept below;
+                # if it was anything else, the same error comes again.
+                return await self._append(entries, closings)
+        return await self._append(entries, closings)
+
+    async def _append_alone(self, entries: Sequence[Entry]) -> None:
+        values: list[object] = []
+        for entry in entries:
+            stamped = entry.stamped
+            values += (entry.turn_id, stamped.seq, stamped.at_ms, encode(stamped.event))
+        rows = ",".join(["(?,?,?,?)"] * len(entries))
+        await self._database.write_one(INSERT + rows, values)
+
+    async def _append(self, entries: Sequence[Entry], closings: Sequence[Closing]) -> None:
+        rows = [
+            {
+                "turn_id": entry.turn_id,
+                "seq": entry.stamped.seq,
+                "at_ms": entry.stamped.at_ms,
+                "data": encode(entry.stamped.event),
+            }
+            for entry in entries
+        ]
+        async with self._database.write() as connection:
+            if rows:
+                await connection.execute(INSERT_IF_THERE, rows)
+            if closings:
+                await close_turns(connection, closings)
+
+    async def get(self, turn_id: str, user_id: str) -> TurnRow:
+        theirs = select(*TURN).where(turns.c.id == turn_id, turns.c.user_id == user_id)
+        async with self._database.read() as connection:
+            row = (await connection.execute(theirs)).one_or_none()
+        if row is None:
+            raise _no_turn()
+        return TurnRow(*row)
+
+    async def events(self, turn_id: str, user_id: str, after: int = 0) -> list[Stamped]:
+        is_known = exists().where(turns.c.id == turn_id, turns.c.user_id == user_id)
+        async with self._database.read() as connection:
+            if not await connection.scalar(select(is_known)):
+                raise _no_turn()
+            return await _log(connection, turn_id, after)
+
+    async def all_events(self, turn_id: str) -> list[Stamped]:
+        """For recovery at start: asks nobody's leave, so no route may use it."""
+        async with self._database.read() as connection:
+            return await _log(connection, turn_id)
+
+    async def running(self, conversation_id: str, user_id: str) -> list[str]:
+        """Turns of a conversation that have not ended, the oldest first."""
+        is_running = (turns.c.conversation_id == conversations.c.id) & (turns.c.state == "running")
+        found = (
+            select(turns.c.id)
+            .select_from(conversations)
+            .outerjoin(turns, is_running)
+            .where(is_theirs(conversation_id, user_id))
+            .order_by(turns.c.created_at)
+        )
+        async with self._database.read() as connection:
+            turn_ids = (await connection.scalars(found)).all()
+        if not turn_ids:
+            raise no_conversation()
+        return [turn_id for turn_id in turn_ids if turn_id is not None]
+
+    async def unfinished(self) -> list[str]:
+        """Turns a crash left running, the oldest first."""
+        left = select(turns.c.id).where(turns.c.state == "running").order_by(turns.c.created_at)
+        async with self._database.read() as connection:
+            return list(await connection.scalars(left))
+
+
+def _no_turn() -> NotFound:
+    return NotFound("There is no such turn.", param="turn_exchange_id")
+
+
+async def _log(connection: AsyncConnection, turn_id: str, after: int = 0) -> list[Stamped]:
+    log = (
+        select(turn_events.c.seq, turn_events.c.at_ms, turn_events.c.data)
+        .where(turn_events.c.turn_id == turn_id, turn_events.c.seq > after)
+        .order_by(turn_events.c.seq)
+    )
+    rows = await connection.execute(log)
+    return [Stamped(seq, at_ms, decode(data)) for seq, at_ms, data in rows]
+
+
+async def _create_conversation(connection: AsyncConnection, new: NewTurn) -> None:
+    await connection.execute(
+        insert(conversations).values(
+            id=new.conversation_id,
+            user_id=new.user_id,
+            title=new.title,
+            is_renamed=False,
+            created_at=new.created_at,
+            updated_at=new.created_at,
+            current_node=new.answer_id,
+            is_archived=False,
+            is_visible=True,
+        )
+    )
+
+
+async def _continue_conversation(connection: AsyncConnection, new: NewTurn) -> None:
+    assert new.conversation_id is not None
+    theirs = is_theirs(new.conversation_id, new.user_id)
+    in_it = messages.c.conversation_id == conversations.c.id
+    has_parent = exists().where(in_it, messages.c.id == new.parent_id)
+    has_message = exists().where(in_it, messages.c.id == new.message_id)
+    found = await connection.execute(
+        select(has_parent, has_message).select_from(conversations).where(theirs)
+    )
+    row = found.one_or_none()
+    if row is None:
+        raise no_conversation()
+    if new.parent_id is not None and not row[0]:
+        raise no_message()
+    if row[1]:
+        raise Conflict("This message was sent already.", param="messages")
+    await connection.execute(
+        update(conversations)
+        .where(theirs)
+        .values(current_node=new.answer_id, updated_at=new.created_at)
+    )
+
+
+def _turn(new: NewTurn) -> dict[str, object]:
+    return {
+        "id": new.turn_id,
+        "user_id": new.user_id,
+        "conversation_id": new.conversation_id,
+        "surface": "api" if new.conversation_id is None else "chat",
+        "action": new.action,
+        "model": new.model,
+        "answer_id": new.answer_id,
+        "state": "running",
+        "created_at": new.created_at,
+        "num_input_tokens": 0,
+        "num_cached_tokens": 0,
+        "num_output_tokens": 0,
+        "given": new.given or None,
+    }
+
+
+def _messages(new: NewTurn) -> Iterable[dict[str, object]]:
+    """What the person says, if anything, and the answer that is yet to be written."""
+    both = {
+        "conversation_id": new.conversation_id,
+        "turn_id": new.turn_id,
+        "created_at": new.created_at,
+    }
+    if new.message_id is not None:
+        yield both | {
+            "id": new.message_id,
+            "parent_id": new.parent_id,
+            "role": "user",
+            "parts": new.parts,
+            "status": "finished",
+            "model": None,
+        }
+    yield both | {
+        "id": new.answer_id,
+        "parent_id": new.message_id or new.parent_id,
+        "role": "assistant",
+        "parts": (),
+        "status": "in_progress",
+        "model": new.model,
+    }

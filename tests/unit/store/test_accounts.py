@@ -1,0 +1,163 @@
+"""People, sessions, keys and invites, and when each of them stops to hold."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from hitsend.errors import Conflict, NotFound, Refused
+from hitsend.store import Store, User
+
+
+async def test_of_fifty_first_people_one_becomes_admin(store: Store) -> None:
+    outcomes = await asyncio.gather(
+        *(store.accounts.create_first(f"Person {n}", "hash") for n in range(50)),
+        return_exceptions=True,
+    )
+    (admin,) = [outcome for outcome in outcomes if isinstance(outcome, User)]
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 49
+    assert admin.role == "admin"
+    assert await store.accounts.list_users() == [admin]
+    assert await store.accounts.count() == 1
+
+
+async def test_a_name_that_reads_alike_is_taken(store: Store, ada: User) -> None:
+    for name in ("Ada", "ADA", "ada", "\N{FULLWIDTH LATIN CAPITAL LETTER A}da"):
+        with pytest.raises(Conflict, match="taken"):
+            await store.accounts.create(name, "hash", "member")
+    assert await store.accounts.by_name("aDa") == (ada, "hash")
+    assert await store.accounts.by_name("Adam") is None
+
+
+async def test_a_disabled_person_has_no_way_in(store: Store, ada: User, eve: User) -> None:
+    await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
+    await store.accounts.create_key(ada.id, "key", "hs-abc", "mine")
+    await store.accounts.disable(ada.id)
+    assert await store.accounts.by_name("Ada") is None
+    assert await store.accounts.by_session("token") is None
+    assert await store.accounts.by_key("key") is None
+    assert await store.accounts.by_name("Eve") == (eve, "hash")
+    with pytest.raises(NotFound):
+        await store.accounts.disable(ada.id)
+
+
+async def test_a_session_holds_until_it_expires(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    opened = await store.accounts.open_session(
+        ada.id, "token", user_agent="Firefox", expires_at=clock.now + 100
+    )
+    assert await store.accounts.by_session("token") == (opened, ada)
+    assert await store.accounts.sessions(ada.id) == [opened]
+    assert await store.accounts.by_session("other") is None
+    clock.now += 100
+    assert await store.accounts.by_session("token") is None
+    assert await store.accounts.sessions(ada.id) == []
+
+
+async def test_a_revoked_session_holds_no_longer(store: Store, ada: User) -> None:
+    opened = await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
+    await store.accounts.revoke_session(opened.id, ada.id)
+    assert await store.accounts.by_session("token") is None
+    assert not await store.accounts.rotate_session(opened.id, "token", "new")
+    with pytest.raises(NotFound):
+        await store.accounts.revoke_session(opened.id, ada.id)
+
+
+async def test_a_replaced_token_holds_for_a_minute_more(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    opened = await store.accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
+    clock.now += 1000
+    assert await store.accounts.rotate_session(opened.id, "old", "new")
+    clock.now += 59
+    assert await store.accounts.by_session("old") is not None
+    assert await store.accounts.by_session("new") is not None
+    clock.now += 1
+    assert await store.accounts.by_session("old") is None
+    assert await store.accounts.by_session("new") is not None
+
+
+async def test_a_token_is_replaced_once(store: Store, ada: User) -> None:
+    opened = await store.accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
+    outcomes = await asyncio.gather(
+        *(store.accounts.rotate_session(opened.id, "old", f"new {n}") for n in range(10))
+    )
+    assert outcomes.count(True) == 1
+
+
+async def test_last_seen_is_kept_to_the_minute(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    opened = await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
+    seen = []
+    for seconds in (59, 1, 59, 1):
+        clock.now += seconds
+        await store.accounts.touch_session(opened.id)
+        (session,) = await store.accounts.sessions(ada.id)
+        seen.append(session.last_seen_at - opened.created_at)
+    assert seen == [0, 60, 60, 120]
+
+
+async def test_a_key_holds_until_it_is_revoked(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    made = await store.accounts.create_key(ada.id, "hash of key", "hs-abc", "laptop")
+    assert made.last_used_at is None
+    assert await store.accounts.by_key("hash of key") == (made, ada)
+    assert await store.accounts.by_key("another") is None
+    used = []
+    for seconds in (59, 1, 30):
+        clock.now += seconds
+        await store.accounts.by_key("hash of key")
+        (key,) = await store.accounts.keys(ada.id)
+        used.append((key.last_used_at or 0) - made.created_at)
+    assert used == [0, 60, 60]
+    await store.accounts.revoke_key(made.id, ada.id)
+    assert await store.accounts.by_key("hash of key") is None
+    assert await store.accounts.keys(ada.id) == []
+    with pytest.raises(NotFound):
+        await store.accounts.revoke_key(made.id, ada.id)
+
+
+async def test_an_invite_lets_one_person_in_once(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    made = await store.accounts.create_invite("link", "member", ada.id, clock.now + 100)
+    assert await store.accounts.check_invite("link") == "member"
+    outcomes = await asyncio.gather(
+        *(store.accounts.redeem_invite("link", f"Guest {n}", "hash") for n in range(10)),
+        return_exceptions=True,
+    )
+    (guest,) = [outcome for outcome in outcomes if isinstance(outcome, User)]
+    assert sum(isinstance(outcome, Refused) for outcome in outcomes) == 9
+    assert guest.role == "member"
+    (invite,) = await store.accounts.invites()
+    assert (invite.id, invite.used_by) == (made.id, guest.name)
+    with pytest.raises(Refused, match="used already"):
+        await store.accounts.check_invite("link")
+    with pytest.raises(NotFound):
+        await store.accounts.revoke_invite(made.id)
+
+
+async def test_a_taken_name_does_not_use_up_an_invite(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    await store.accounts.create_invite("link", "admin", ada.id, clock.now + 100)
+    with pytest.raises(Conflict):
+        await store.accounts.redeem_invite("link", "ada", "hash")
+    assert (await store.accounts.redeem_invite("link", "Grace", "hash")).role == "admin"
+
+
+async def test_invites_expire_and_can_be_taken_back(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    await store.accounts.create_invite("late", "member", ada.id, clock.now + 100)
+    revoked = await store.accounts.create_invite("back", "member", ada.id, clock.now + 900)
+    clock.now += 100
+    await store.accounts.revoke_invite(revoked.id)
+    for link, why in (("late", "expired"), ("back", "not valid"), ("made up", "not valid")):
+        with pytest.raises(Refused, match=why):
+            await store.accounts.redeem_invite(link, "Grace", "hash")
+    assert await store.accounts.by_name("Grace") is None
+    assert len(await store.accounts.invites()) == 1
