@@ -6,7 +6,9 @@ wire format is a view of it. To show a person something new, add an event here f
 checkers then point at every place that has to learn it.
 """
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
+from typing import Literal, TypeAlias, cast
 
 import msgspec
 
@@ -25,7 +27,7 @@ class Event(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
 
 
 class TurnStarted(Event, frozen=True):
-    """The message was accepted and is stored. From here on nothing is dropped in silence."""
+    """The message was admitted and has its ids. Nothing is stored yet."""
 
     turn_id: str
     conversation_id: str
@@ -35,14 +37,6 @@ class TurnStarted(Event, frozen=True):
     is_first_turn: bool
     created_at: float
     sampling: Sampling
-
-
-class MessageAdded(Event, frozen=True):
-    """A message that is whole from the start: what the person said."""
-
-    message_id: str
-    parent_id: str | None
-    message: Message
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -79,6 +73,18 @@ class PromptEncoded(Event, frozen=True):
     is_exact: bool
     """False where the engine cannot count and the number is an estimate."""
     spans: tuple[Span, ...]
+
+
+class TurnAccepted(Event, frozen=True):
+    """The message is stored. From here on nothing is dropped in silence."""
+
+
+class MessageAdded(Event, frozen=True):
+    """A message that is whole from the start: what the person said."""
+
+    message_id: str
+    parent_id: str | None
+    message: Message
 
 
 class AnswerStarted(Event, frozen=True):
@@ -141,9 +147,10 @@ class TurnFailed(Event, frozen=True):
 
 AnyEvent: TypeAlias = (
     TurnStarted
-    | MessageAdded
     | ContextBuilt
     | PromptEncoded
+    | TurnAccepted
+    | MessageAdded
     | AnswerStarted
     | PromptRead
     | TextArrived
@@ -165,3 +172,19 @@ class Stamped(msgspec.Struct, frozen=True):
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(AnyEvent).decode
+
+
+def merged(events: Iterable[AnyEvent]) -> list[AnyEvent]:
+    """The same events with each run of text as one arrival. Folds to the same transcript."""
+    result: list[AnyEvent] = []
+    for is_text, run in groupby(events, lambda event: isinstance(event, TextArrived)):
+        result.extend([joined(cast(list[TextArrived], list(run)))] if is_text else run)
+    return result
+
+
+def joined(arrivals: Sequence[TextArrived]) -> TextArrived:
+    """Several arrivals of text as one."""
+    if len(arrivals) == 1:
+        return arrivals[0]
+    text = "".join(arrival.text for arrival in arrivals)
+    return TextArrived(text, tuple(chain.from_iterable(arrival.tokens for arrival in arrivals)))

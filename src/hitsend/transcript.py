@@ -22,9 +22,11 @@ from hitsend.events import (
     TextArrived,
     TitleChosen,
     ToolCallArrived,
+    TurnAccepted,
     TurnFailed,
     TurnFinished,
     TurnStarted,
+    merged,
 )
 from hitsend.messages import Part, Role, Text, Usage
 
@@ -62,7 +64,8 @@ EMPTY = Transcript()
 
 
 def fold(events: Iterable[AnyEvent]) -> Transcript:
-    return reduce(apply, events, EMPTY)
+    # Merged first: text added piece by piece would copy a long answer once for every piece.
+    return reduce(apply, merged(events), EMPTY)
 
 
 def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
@@ -89,7 +92,7 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             return _with(_closed(transcript, ending), ending=ending)
         case TurnFailed():
             return _with(_closed(transcript, "failed"), ending="failed", failure=event)
-        case TurnStarted() | ContextBuilt() | PromptEncoded():
+        case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
             return transcript
         case _:
             assert_never(event)

@@ -1,0 +1,196 @@
+"""Write tests/turns/: recorded turns that the Python and the TypeScript tests both read.
+
+For each turn NAME.jsonl has its events, NAME.sse the v1 stream with one event per batch, and
+NAME.json what both must come to: the folded transcript and the messages as they travel.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from hitsend import transcript
+from hitsend.events import (
+    AnswerFinished,
+    AnswerStarted,
+    AnyEvent,
+    ContextBuilt,
+    MessageAdded,
+    PromptEncoded,
+    PromptRead,
+    Section,
+    Span,
+    Stamped,
+    TextArrived,
+    TitleChosen,
+    ToolCallArrived,
+    TurnAccepted,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from hitsend.messages import Alternative, Message, Sampling, Text, Token, ToolCall, Usage
+from hitsend.wire.message import Origin, message
+from hitsend.wire.v1 import V1View
+
+TURNS = Path(__file__).parent.parent / "tests" / "turns"
+
+TURN = "5f0c8a52-7d0e-4a59-9d3b-1f6f2a7c9e01"
+CONVERSATION = "0b9e4f6e-3c55-4f7c-8f5a-6a1d2c3b4e02"
+QUESTION = "a2d7c1b4-9e8f-4d6a-b5c3-7f8e9d0c1b03"
+ANSWER = "c4b3a2d1-0f9e-4c8b-a7d6-5e4f3c2b1a04"
+EARLIER = "d5c4b3a2-1e0f-4b9a-86c7-4d5e6f7a8b05"
+MODEL = "smollm2-135m"
+
+Events = Iterable[AnyEvent]
+
+
+def begun(asked: str, title: str | None = None) -> Iterator[AnyEvent]:
+    """What happens before the first word of an answer to a new message."""
+    sampling = Sampling(temperature=0.7, seed=7, max_tokens=512)
+    yield TurnStarted(TURN, CONVERSATION, "next", MODEL, title is not None, 1760000000.5, sampling)
+    yield ContextBuilt((Section("system", 1, 21), Section("user", 1, len(asked))))
+    spans = (Span("template", -1, 3), Span("system", 0, 5), Span("user", 1, 4))
+    yield PromptEncoded(12, 8192, 0, True, spans)
+    yield TurnAccepted()
+    parent = None if title else EARLIER
+    yield MessageAdded(QUESTION, parent, Message("user", (Text(asked),), "user"))
+    if title:
+        yield TitleChosen(title, 1)
+    yield AnswerStarted(ANSWER, QUESTION, MODEL)
+    yield PromptRead(8, 4, 0.4, 21.5)
+
+
+def said(*texts: str) -> Iterator[AnyEvent]:
+    """One token per arrival."""
+    for i, text in enumerate(texts):
+        others = (Alternative(400 + i, "?", -2.25),)
+        yield TextArrived(text, (Token(300 + i, text, -0.125, 25.0 + 10 * i, others),))
+
+
+def finished(num_tokens: int) -> Iterator[AnyEvent]:
+    yield AnswerFinished(ANSWER, "stop", Usage(12, 8, num_tokens, 0.4, 21.5, 10.0 * num_tokens))
+    yield TurnFinished("stop")
+
+
+def hello() -> Events:
+    yield from begun("Say hello.", title="Say hello.")
+    yield from said("Hel", "lo", " there", "!")
+    yield from finished(4)
+
+
+def emoji() -> Events:
+    """Characters that came in pieces: a token that completes none has no text."""
+    yield from begun("Zeig mir was 👋", title="Zeig mir was 👋")
+    yield from said(
+        "", "", "", "👩", "\u200d", "🚀", " Grüße", "\n\t", "漢字", ' "quoted" \\ ~/', "e\u0301"
+    )
+    yield from said("\u2028", "\x7f", "</script>", "🇩🇪")
+    yield from finished(15)
+
+
+def stopped() -> Events:
+    yield from begun("Count to a hundred.")
+    yield from said("1", ", 2", ", 3")
+    yield TurnFinished("stopped")
+
+
+def stopped_before_a_word() -> Events:
+    yield from begun("Think long.")
+    yield TurnFinished("stopped")
+
+
+def interrupted() -> Events:
+    yield from begun("Go on.")
+    yield from said("Once", " upon")
+    yield TurnFinished("interrupted")
+
+
+def failed() -> Events:
+    yield from begun("Tell me a story.")
+    yield from said("Once", " upon", " a")
+    yield TurnFailed("worker_lost", "The model stopped while it was answering.", True, 1500)
+
+
+def failed_before_answering() -> Events:
+    yield from list(begun("Hello?", title="Hello?"))[:-2]
+    yield TurnFailed("engine_down", "No model is ready.", True)
+
+
+def tools() -> Events:
+    yield from begun("What is the weather in Paris and Rome?")
+    yield from said("Let me", " look.")
+    yield ToolCallArrived(ToolCall("call_1", "weather", '{"city":"Paris"}'))
+    yield ToolCallArrived(ToolCall("call_2", "weather", '{"city":"Rome"}'))
+    yield AnswerFinished(ANSWER, "tool_calls", Usage(12, 8, 30, 0.4, 21.5, 300.0))
+    yield TurnFinished("tool_calls")
+
+
+def title() -> Events:
+    """A better title comes in the middle of the answer, and what deltas carry survives it."""
+    yield from begun("How do I boil an egg?", title="How do I boil an egg?")
+    yield from said("Put", " it")
+    yield TitleChosen("Boiling eggs", 2)
+    yield from said(" in", " water.")
+    yield from finished(4)
+
+
+def variant() -> Events:
+    """Another answer to a message that is there already."""
+    start, *_, answer, read = begun("")
+    yield msgspec.structs.replace(start, action="variant")
+    yield TurnAccepted()
+    yield answer
+    yield read
+    yield from said("Or", " so.")
+    yield from finished(2)
+
+
+def long() -> Events:
+    """Many arrivals of several tokens each, with Markdown in them."""
+    yield from begun("Explain sorting.")
+    for i in range(120):
+        words = (f"{i}.", " Take", " the", " smallest", " *of*", " the rest", ".\n")
+        tokens = tuple(Token(10 * i + j, word, -0.5, 5.0 * i) for j, word in enumerate(words))
+        yield TextArrived("".join(words), tokens)
+    yield from finished(840)
+
+
+def stamped(events: Events) -> list[Stamped]:
+    return [Stamped(i, 2.5 * i, event) for i, event in enumerate(events, 1)]
+
+
+def outcome(log: list[Stamped]) -> bytes:
+    said = transcript.fold(entry.event for entry in log)
+    start = next(entry.event for entry in log if isinstance(entry.event, TurnStarted))
+    messages = [message(one, Origin.of(start)) for one in said.messages]
+    whole = msgspec.json.encode({"transcript": said, "messages": messages})
+    return msgspec.json.format(whole, indent=2) + b"\n"
+
+
+def record(name: str, log: list[Stamped]) -> None:
+    view = V1View()
+    lines = (msgspec.json.encode(entry) + b"\n" for entry in log)
+    (TURNS / f"{name}.jsonl").write_bytes(b"".join(lines))
+    (TURNS / f"{name}.sse").write_bytes(b"".join(view.encode([entry]) for entry in log))
+    (TURNS / f"{name}.json").write_bytes(outcome(log))
+
+
+RECORDED = (
+    hello,
+    emoji,
+    stopped,
+    stopped_before_a_word,
+    interrupted,
+    failed,
+    failed_before_answering,
+    tools,
+    title,
+    variant,
+    long,
+)
+
+if __name__ == "__main__":
+    TURNS.mkdir(exist_ok=True)
+    for turn in RECORDED:
+        record(turn.__name__, stamped(turn()))

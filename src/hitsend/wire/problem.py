@@ -1,0 +1,59 @@
+"""An error as both surfaces tell it: {message, type, param, code}, and back again."""
+
+import msgspec
+
+from hitsend.errors import (
+    HitsendError,
+    NotAllowed,
+    NotFound,
+    Refused,
+    TooFast,
+    Unauthenticated,
+    Unavailable,
+    UnknownModel,
+)
+from hitsend.events import TurnFailed
+
+
+class Problem(msgspec.Struct, frozen=True):
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+TYPES: tuple[tuple[type[HitsendError], str], ...] = (
+    (Unauthenticated, "authentication_error"),
+    (NotAllowed, "permission_error"),
+    (NotFound, "not_found_error"),
+    (UnknownModel, "not_found_error"),
+    (TooFast, "rate_limit_error"),
+    (Refused, "invalid_request_error"),
+    (Unavailable, "unavailable_error"),
+    (HitsendError, "internal_error"),
+)
+"""The first that fits is meant."""
+
+
+def problem(error: HitsendError) -> Problem:
+    kind = next(name for cls, name in TYPES if isinstance(error, cls))
+    return Problem(error.message, kind, error.param, error.code)
+
+
+def error_of(failure: TurnFailed) -> HitsendError:
+    """The error a turn failed with, as it was raised."""
+    wait = failure.retry_after_ms
+    return rebuilt(failure.code, failure.message, None if wait is None else wait / 1000)
+
+
+def rebuilt(code: str, message: str, retry_after_s: float | None = None) -> HitsendError:
+    """The error behind a code. A code nobody knows is ours to mend."""
+    return KINDS.get(code, HitsendError)(message, retry_after_s=retry_after_s)
+
+
+def _kinds(cls: type[HitsendError]) -> dict[str, type[HitsendError]]:
+    below = (_kinds(subclass) for subclass in cls.__subclasses__())
+    return {cls.code: cls} | {code: kind for kinds in below for code, kind in kinds.items()}
+
+
+KINDS = _kinds(HitsendError)

@@ -1,0 +1,115 @@
+"""The body of a Send, by the names ChatGPT's web client gives them, and what it asks for."""
+
+import re
+from typing import Any, Literal
+
+import msgspec
+
+from hitsend.errors import Refused
+from hitsend.events import Action
+from hitsend.messages import Sampling
+
+ROOT = "client-created-root"
+"""The parent of the first message of a conversation."""
+
+
+class Author(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    role: Literal["user"]
+    name: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    content_type: Literal["text"]
+    parts: tuple[str, ...]
+
+
+class SentMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    author: Author
+    content: Content
+    create_time: float | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Mode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    kind: Literal["primary_assistant"]
+
+
+class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    action: Action
+    messages: tuple[SentMessage, ...] = ()
+    conversation_id: str | None = None
+    parent_message_id: str = ROOT
+    model: str = "auto"
+    sampling: Sampling = Sampling()
+    supported_encodings: tuple[str, ...] = ()
+    history_and_training_disabled: bool = False
+    conversation_mode: Mode | None = None
+    client_prepare_state: str | None = None
+    supports_buffering: bool = False
+    system_hints: tuple[str, ...] = ()
+    timezone: str | None = None
+    timezone_offset_min: int | None = None
+
+
+class SendRequest(msgspec.Struct, frozen=True, kw_only=True):
+    action: Action
+    conversation_id: str | None
+    """None begins a new one."""
+    parent_id: str | None
+    message_id: str | None
+    """None for a variant, which says nothing new."""
+    text: str
+    model: str
+    supported_encodings: tuple[str, ...]
+    sampling: Sampling
+
+
+def parse_send(body: SendBody) -> SendRequest:
+    if body.history_and_training_disabled:
+        raise Refused(
+            "There are no temporary chats here: every message is stored.",
+            param="history_and_training_disabled",
+        )
+    said = _said(body)
+    return SendRequest(
+        action=body.action,
+        conversation_id=_uuid_or(None, body.conversation_id, "conversation_id"),
+        parent_id=_uuid_or(ROOT, body.parent_message_id, "parent_message_id"),
+        message_id=_uuid(said.id, "messages[0].id") if said else None,
+        text=_text(said) if said else "",
+        model=body.model,
+        supported_encodings=body.supported_encodings,
+        sampling=body.sampling,
+    )
+
+
+def _said(body: SendBody) -> SentMessage | None:
+    if body.action == "variant":
+        if body.messages:
+            raise Refused("A variant brings no new message.", param="messages")
+        return None
+    if len(body.messages) != 1:
+        raise Refused("Send exactly one message.", param="messages")
+    return body.messages[0]
+
+
+def _text(said: SentMessage) -> str:
+    text = "\n".join(said.content.parts)
+    if not text.strip():
+        raise Refused("There is nothing to send.", param="messages[0].content.parts")
+    return text
+
+
+def _uuid_or(nothing: str | None, value: str | None, param: str) -> str | None:
+    return None if value is None or value == nothing else _uuid(value, param)
+
+
+def _uuid(value: str, param: str) -> str:
+    if not UUID.fullmatch(value):
+        raise Refused(f"{param} has to be a UUID, in lower case and with hyphens.", param=param)
+    return value
+
+
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -1,0 +1,108 @@
+"""What a v1 stream says besides its deltas. Each says its `type`; readers skip what they do
+not know. None of them touches what the deltas carry over."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from hitsend.messages import Sampling, Usage
+from hitsend.wire.delta import Carry
+from hitsend.wire.message import WireMessage
+
+Marker: TypeAlias = Literal["user_visible_token", "last_token"]
+Place: TypeAlias = Literal["first", "last"]
+
+
+class InputMessage(msgspec.Struct, frozen=True, tag_field="type", tag="input_message"):
+    """What the person said, as it is stored."""
+
+    input_message: WireMessage
+    conversation_id: str
+
+
+class MessageMarker(msgspec.Struct, frozen=True, tag_field="type", tag="message_marker"):
+    conversation_id: str
+    message_id: str
+    marker: Marker
+    event: Place
+
+
+class TitleGeneration(msgspec.Struct, frozen=True, tag_field="type", tag="title_generation"):
+    title: str
+    conversation_id: str
+    revision: int
+
+
+class TurnFacts(msgspec.Struct, frozen=True):
+    model_slug: str
+    is_first_turn: bool
+    turn_exchange_id: str
+    message_id: str | None
+    usage: Usage | None
+    ttft_ms: float | None
+    """From Send to the first visible character."""
+    sampling: Sampling
+
+
+class ServerMetadata(msgspec.Struct, frozen=True, tag_field="type", tag="server_ste_metadata"):
+    metadata: TurnFacts
+    conversation_id: str
+
+
+class Failure(msgspec.Struct, frozen=True):
+    message: str
+    type: str
+    code: str
+    param: str | None
+    retryable: bool
+    retry_after_ms: int | None
+
+
+class StreamError(msgspec.Struct, frozen=True, tag_field="type", tag="error"):
+    error: Failure
+    conversation_id: str
+    message_id: str | None
+
+
+class Checksum(msgspec.Struct, frozen=True):
+    """Lets a reader prove that it assembled the text: its length in code points, and the
+    SHA-256 of its UTF-8."""
+
+    id: str
+    chars: int
+    sha256: str
+
+
+StreamStatus: TypeAlias = Literal[
+    "finished_successfully", "finished_partial_completion", "interrupted", "failed"
+]
+
+
+class StreamComplete(msgspec.Struct, frozen=True, tag_field="type", tag="message_stream_complete"):
+    conversation_id: str
+    turn_exchange_id: str
+    last_seq: int
+    status: StreamStatus
+    messages: tuple[Checksum, ...]
+
+
+class StreamResumed(
+    msgspec.Struct, frozen=True, tag_field="type", tag="stream_resumed", rename={"first": "from"}
+):
+    """The stream goes on with event `first`. `carry` is what the next delta may leave out."""
+
+    conversation_id: str
+    turn_exchange_id: str
+    first: int
+    carry: Carry
+
+
+Typed: TypeAlias = (
+    InputMessage
+    | MessageMarker
+    | TitleGeneration
+    | ServerMetadata
+    | StreamError
+    | StreamComplete
+    | StreamResumed
+)

@@ -1,0 +1,236 @@
+"""A turn as ChatGPT's web client reads it: SSE frames of v1 deltas and typed events.
+
+One view follows one turn for one reader. It is asked for the bytes of the next events, in
+order; how they are grouped into batches changes only how much text is in a frame.
+
+NOTE: only the last frame of an event has its `id`, so a reader that was cut off in between
+gets the whole event again. Everything an event says must therefore bear being applied
+twice, except text: an arrival of text is always its one delta, and last.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple, assert_never
+
+import msgspec
+
+from hitsend.events import (
+    AnswerFinished,
+    AnswerStarted,
+    ContextBuilt,
+    Ending,
+    MessageAdded,
+    PromptEncoded,
+    PromptRead,
+    Stamped,
+    TextArrived,
+    TitleChosen,
+    ToolCallArrived,
+    TurnAccepted,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from hitsend.wire import message as wire
+from hitsend.wire import typed
+from hitsend.wire.coalesce import coalesced
+from hitsend.wire.delta import DeltaEncoder
+from hitsend.wire.outline import Outline
+from hitsend.wire.problem import error_of, problem
+from hitsend.wire.sse import DONE, frame
+from hitsend.wire.tree import Change, Op
+
+TEXT = "/message/content/parts/0"
+
+STATUS: dict[Ending, typed.StreamStatus] = {
+    "stop": "finished_successfully",
+    "length": "finished_successfully",
+    "tool_calls": "finished_successfully",
+    "stopped": "finished_partial_completion",
+    "interrupted": "interrupted",
+    "failed": "failed",
+}
+
+
+class Frame(NamedTuple):
+    data: bytes
+    event: str | None = None
+
+
+BANNER = Frame(b'"v1"', "delta_encoding")
+
+
+class V1View:
+    def __init__(self, pad: int = 16) -> None:
+        self._pad = pad
+        self._deltas = DeltaEncoder()
+        self._outline = Outline()
+        self._measures: list[Measure] = []
+        self._first_word_ms: float | None = None
+        self._seq = 0
+
+    def encode(self, batch: Sequence[Stamped]) -> bytes:
+        """The frames of the next events. After the last event of a turn, also the end."""
+        pieces: list[bytes] = []
+        for stamped in coalesced(batch):
+            self._seq = stamped.seq
+            pieces += self._framed(self._frames(stamped))
+            if isinstance(stamped.event, TurnFinished | TurnFailed):
+                pieces.append(DONE)
+        return b"".join(pieces)
+
+    def resume(self, events: Sequence[Stamped]) -> bytes:
+        """Go past what the reader already has, and tell it how the stream goes on."""
+        if not events:
+            return b""
+        self.encode(events)
+        resumed = typed.StreamResumed(
+            self._turn.conversation_id, self._turn.turn_id, self._seq + 1, self._deltas.carry
+        )
+        end = DONE if self._outline.transcript.ending else b""
+        return frame(*BANNER) + frame(_json(resumed)) + end
+
+    def _framed(self, frames: list[Frame]) -> list[bytes]:
+        last = len(frames) - 1
+        return [
+            frame(
+                data,
+                event,
+                self._seq if i == last else None,
+                self._pad if event == "delta" else 0,
+            )
+            for i, (data, event) in enumerate(frames)
+        ]
+
+    def _frames(self, stamped: Stamped) -> list[Frame]:
+        event = stamped.event
+        is_end = self._outline.take(event)
+        match event:
+            case TextArrived(text=text):
+                return self._text(text, stamped.at_ms)
+            case TurnStarted():
+                return [BANNER]
+            case MessageAdded() | AnswerStarted():
+                return self._added()
+            case ToolCallArrived():
+                calls = {"tool_calls": wire.tool_calls(self._outline.last)}
+                return [self._delta("/message/metadata", "append", calls)]
+            case AnswerFinished():
+                return self._closed() if is_end else []
+            case TitleChosen(title=title, revision=revision):
+                conversation_id = self._turn.conversation_id
+                return [_typed(typed.TitleGeneration(title, conversation_id, revision))]
+            case TurnFinished(ending=ending):
+                return [*(self._closed() if is_end else ()), *self._ended(ending)]
+            case TurnFailed():
+                return [*(self._closed() if is_end else ()), *self._ended("failed", event)]
+            case ContextBuilt() | PromptEncoded() | TurnAccepted() | PromptRead():
+                return []
+            case _:
+                assert_never(event)
+
+    @property
+    def _turn(self) -> TurnStarted:
+        return self._outline.turn
+
+    def _added(self) -> list[Frame]:
+        message = wire.message(self._outline.last, wire.Origin.of(self._turn))
+        self._measures.append(Measure(message.id, message.content.parts[0]))
+        envelope = wire.Envelope(message, self._turn.conversation_id)
+        add = self._delta("", "add", envelope)
+        if self._outline.last.role != "user":
+            return [add]
+        return [add, _typed(typed.InputMessage(message, self._turn.conversation_id))]
+
+    def _text(self, text: str, at_ms: float) -> list[Frame]:
+        if not text:
+            return []
+        measure = self._measures[-1]
+        is_first = measure.num_chars == 0
+        measure.add(text)
+        append = self._delta(TEXT, "append", text)
+        if not is_first:
+            return [append]
+        self._first_word_ms = at_ms if self._first_word_ms is None else self._first_word_ms
+        return [self._marker("user_visible_token"), append]
+
+    def _closed(self) -> list[Frame]:
+        said = self._outline.last
+        changes = (
+            Change("/message/status", "replace", wire.STATUS[said.status]),
+            Change("/message/end_turn", "replace", wire.end_turn(said)),
+            Change("/message/metadata", "append", wire.closing(said)),
+        )
+        return [self._delta("", "patch", changes), self._marker("last_token")]
+
+    def _ended(self, ending: Ending, failure: TurnFailed | None = None) -> list[Frame]:
+        turn = self._turn
+        complete = typed.StreamComplete(
+            turn.conversation_id,
+            turn.turn_id,
+            self._seq,
+            STATUS[ending],
+            tuple(measure.checksum() for measure in self._measures),
+        )
+        return [
+            _typed(typed.ServerMetadata(self._facts(), turn.conversation_id)),
+            *([self._error(failure)] if failure else ()),
+            _typed(complete),
+        ]
+
+    def _facts(self) -> typed.TurnFacts:
+        answer = self._outline.answer
+        return typed.TurnFacts(
+            model_slug=self._turn.model,
+            is_first_turn=self._turn.is_first_turn,
+            turn_exchange_id=self._turn.turn_id,
+            message_id=answer.message_id if answer else None,
+            usage=answer.usage if answer else None,
+            ttft_ms=self._first_word_ms,
+            sampling=self._turn.sampling,
+        )
+
+    def _error(self, failure: TurnFailed) -> Frame:
+        error = typed.Failure(
+            message=failure.message,
+            type=problem(error_of(failure)).type,
+            code=failure.code,
+            param=None,
+            retryable=failure.is_retryable,
+            retry_after_ms=failure.retry_after_ms,
+        )
+        message_id = self._outline.answer.message_id if self._outline.answer else None
+        return _typed(typed.StreamError(error, self._turn.conversation_id, message_id), "error")
+
+    def _marker(self, marker: typed.Marker) -> Frame:
+        message_id = self._outline.last.message_id
+        place: typed.Place = "last" if marker == "last_token" else "first"
+        return _typed(typed.MessageMarker(self._turn.conversation_id, message_id, marker, place))
+
+    def _delta(self, path: str, op: Op, value: object) -> Frame:
+        channel = len(self._measures) - 1
+        return Frame(_json(self._deltas.encode(channel, path, op, value)), "delta")
+
+
+class Measure:
+    """The length and hash of a message's text, as it grows."""
+
+    def __init__(self, message_id: str, text: str) -> None:
+        self.num_chars = 0
+        self._message_id = message_id
+        self._hash = hashlib.sha256()
+        self.add(text)
+
+    def add(self, text: str) -> None:
+        self.num_chars += len(text)
+        self._hash.update(text.encode())
+
+    def checksum(self) -> typed.Checksum:
+        return typed.Checksum(self._message_id, self.num_chars, self._hash.hexdigest())
+
+
+def _typed(event: typed.Typed, name: str | None = None) -> Frame:
+    return Frame(_json(event), name)
+
+
+_json = msgspec.json.Encoder().encode

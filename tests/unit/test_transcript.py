@@ -1,0 +1,80 @@
+from hitsend import transcript
+from hitsend.events import (
+    AnswerFinished,
+    AnswerStarted,
+    AnyEvent,
+    MessageAdded,
+    PromptRead,
+    TextArrived,
+    TitleChosen,
+    ToolCallArrived,
+    TurnFailed,
+    TurnFinished,
+)
+from hitsend.messages import Message, Text, Token, ToolCall, Usage
+
+ASKED = MessageAdded("q", None, Message("user", (Text("Hi"),), "user"))
+STARTED = AnswerStarted("a", "q", "model")
+
+
+def said(text: str) -> TextArrived:
+    return TextArrived(text, (Token(1, text, -0.5, 2.0),))
+
+
+def answer_of(*events: AnyEvent) -> transcript.Said:
+    return transcript.fold([ASKED, STARTED, *events]).messages[-1]
+
+
+def test_a_question_and_its_answer_are_two_messages() -> None:
+    made = transcript.fold([ASKED, STARTED, said("Hel"), said("lo")])
+    assert [(one.role, one.text, one.status) for one in made.messages] == [
+        ("user", "Hi", "finished"),
+        ("assistant", "Hello", "in_progress"),
+    ]
+    assert made.messages[1].parent_id == "q"
+    assert made.ending is None
+
+
+def test_text_around_a_tool_call_keeps_its_place() -> None:
+    call = ToolCall("c", "weather", "{}")
+    made = answer_of(said("a"), said("b"), ToolCallArrived(call), said(""), said("c"))
+    assert made.parts == (Text("ab"), call, Text("c"))
+
+
+def test_a_finished_answer_knows_how_it_ended_and_what_it_cost() -> None:
+    usage = Usage(5, 3, 1)
+    made = transcript.fold(
+        [ASKED, STARTED, said("a"), AnswerFinished("a", "length", usage), TurnFinished("length")]
+    )
+    answer = made.messages[-1]
+    assert (answer.status, answer.ending, answer.usage) == ("finished", "length", usage)
+    assert made.ending == "length"
+
+
+def test_stopping_keeps_what_was_said_and_what_it_cost() -> None:
+    answer = answer_of(PromptRead(3, 4, 0.5, 1.5), said("a"), said("b"), TurnFinished("stopped"))
+    assert (answer.text, answer.status, answer.ending) == ("ab", "partial", "stopped")
+    assert answer.usage == Usage(7, 3, 2, 0.5, 1.5)
+
+
+def test_a_failure_keeps_what_was_said() -> None:
+    failure = TurnFailed("worker_lost", "It died.", True)
+    made = transcript.fold([ASKED, STARTED, said("a"), failure])
+    assert (made.messages[-1].text, made.messages[-1].status) == ("a", "failed")
+    assert (made.ending, made.failure) == ("failed", failure)
+
+
+def test_an_answer_that_has_ended_does_not_end_again() -> None:
+    answer = answer_of(AnswerFinished("a", "stop", Usage()), TurnFailed("odd", "?", False))
+    assert (answer.status, answer.ending) == ("finished", "stop")
+
+
+def test_what_a_person_said_is_whole_even_if_no_answer_begins() -> None:
+    made = transcript.fold([ASKED, TurnFailed("engine_down", "Not now.", True)])
+    assert [one.status for one in made.messages] == ["finished"]
+
+
+def test_the_last_title_counts() -> None:
+    assert transcript.fold([TitleChosen("Eggs", 1), TitleChosen("Boiling eggs", 2)]).title == (
+        "Boiling eggs"
+    )

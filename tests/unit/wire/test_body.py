@@ -1,0 +1,50 @@
+import msgspec
+import pytest
+
+from hitsend.errors import Refused
+from hitsend.wire.body import decode
+
+
+class Body(msgspec.Struct, forbid_unknown_fields=True):
+    text: str
+    places: list[dict[str, int]] = []
+
+
+def test_a_body_that_fits_comes_through_as_it_is() -> None:
+    body = rb'{"text":"\\u0000 \\ud800 \ud83d\ude00 \t","places":[{"a":1}]}'
+    assert decode(body, Body) == Body("\\u0000 \\ud800 😀 \t", [{"a": 1}])
+
+
+@pytest.mark.parametrize(
+    ("body", "says", "param"),
+    [
+        (b"", "not JSON", None),
+        (b'{"text":', "not JSON", None),
+        (b"text=a", "not JSON", None),
+        (b"[]", "object", None),
+        (b"{}", "text", None),
+        (b'{"text":1}', "Expected `str`", "text"),
+        (b'{"text":"a","places":[{},{"a":"b"}]}', "Expected `int`", "places[1][...]"),
+        (b'{"text":"a","more":1}', "more", None),
+        (rb'{"text":"a\u0000b"}', "NUL", None),
+        (rb'{"text":"a","places":[{"\u0000":1}]}', "NUL", None),
+        (rb'{"text":"\ud800"}', "half a character", None),
+        (rb'{"text":"\ude00\ud83d"}', "half a character", None),
+        (rb'{"text":"\ud83dx"}', "half a character", None),
+        (b'{"text":"\xff"}', "not UTF-8", None),
+        (b'{"text":"\xed\xa0\x80"}', "not UTF-8", None),
+        (b'{"text":' + b"[" * 100_000, "Expected `str`", "text"),
+        (b'{"text":"a","more":' + b"[" * 100_000, "more", None),
+    ],
+)
+def test_a_body_that_does_not_fit_is_refused_with_the_reason(
+    body: bytes, says: str, param: str | None
+) -> None:
+    with pytest.raises(Refused, match=says) as refusal:
+        decode(body, Body)
+    assert refusal.value.param == param
+
+
+def test_a_body_nested_without_end_is_refused() -> None:
+    with pytest.raises(Refused, match="nested too deeply"):
+        decode(b"[" * 100_000, object)

@@ -1,0 +1,179 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from hitsend.errors import Refused
+from hitsend.messages import Message, Sampling, Text, Tool, ToolCall, ToolResult
+from hitsend.wire.body import decode
+from hitsend.wire.openai_request import Asked, CompletionRequest, parse_completion
+
+ASK = {"role": "user", "content": "Hello"}
+
+
+def tool(name: str = "weather", **more: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name} | more}
+
+
+def parsed(**fields: Any) -> Asked:
+    body = {"model": "auto", "messages": [ASK]} | fields
+    return parse_completion(decode(msgspec.json.encode(body), CompletionRequest))
+
+
+def test_the_least_request_asks_for_the_defaults() -> None:
+    asked = parsed()
+    assert asked.messages == (Message("user", (Text("Hello"),), "user"),)
+    assert asked.sampling == Sampling()
+    assert (asked.stream, asked.include_usage, asked.num_logprobs) == (False, False, None)
+    assert (asked.tools, asked.must_call) == ((), False)
+
+
+def test_every_role_keeps_where_it_came_from() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    asked = parsed(
+        messages=[
+            {"role": "system", "content": "Be kind."},
+            {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
+            {"role": "user", "content": "Weather?", "name": "ann"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "content": "Rain", "tool_call_id": "c1"},
+            {"role": "assistant", "content": "Rain.", "refusal": None},
+            {"role": "user", "content": [{"type": "text", "text": t} for t in ("And", "Rome?")]},
+        ]
+    )
+    assert asked.messages == (
+        Message("system", (Text("Be kind."),), "system"),
+        Message("developer", (Text("Be brief."),), "developer"),
+        Message("user", (Text("Weather?"),), "history"),
+        Message("assistant", (ToolCall("c1", "weather", "{}"),), "history"),
+        Message("tool", (ToolResult("c1", "Rain"),), "tool"),
+        Message("assistant", (Text("Rain."),), "history"),
+        Message("user", (Text("And\nRome?"),), "user"),
+    )
+
+
+def test_every_setting_reaches_the_engine() -> None:
+    asked = parsed(
+        temperature=0,
+        top_p=0.9,
+        top_k=5,
+        min_p=0.1,
+        presence_penalty=-1,
+        frequency_penalty=1.5,
+        repeat_penalty=1.1,
+        seed=42,
+        max_completion_tokens=7,
+        stop=["a", "b"],
+        logit_bias={"15": -100, "3": 2.5},
+        logprobs=True,
+        top_logprobs=4,
+        n=1,
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    assert asked.sampling == Sampling(
+        temperature=0,
+        top_p=0.9,
+        top_k=5,
+        min_p=0.1,
+        presence_penalty=-1,
+        frequency_penalty=1.5,
+        repeat_penalty=1.1,
+        seed=42,
+        max_tokens=7,
+        stop=("a", "b"),
+        logit_bias=((15, -100), (3, 2.5)),
+        top_logprobs=4,
+    )
+    assert (asked.stream, asked.include_usage, asked.num_logprobs) == (True, True, 4)
+
+
+def test_one_stop_string_is_as_good_as_a_list() -> None:
+    assert parsed(stop="END").sampling.stop == ("END",)
+
+
+def test_probabilities_without_alternatives_are_still_recorded() -> None:
+    asked = parsed(logprobs=True)
+    assert asked.num_logprobs == 0
+    assert asked.sampling.top_logprobs == 1
+
+
+def test_a_response_format_becomes_a_schema() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    named = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}
+    asked = parsed(response_format=named).sampling.json_schema
+    assert asked is not None
+    assert msgspec.json.decode(asked) == schema
+    assert parsed(response_format={"type": "json_object"}).sampling.json_schema
+    assert parsed(response_format={"type": "text"}).sampling.json_schema is None
+
+
+def test_tools_are_offered_as_the_caller_chose() -> None:
+    tools = [tool(description="Looks."), tool("clock", parameters={"type": "object"})]
+    weather = Tool("weather", "Looks.", '{"type":"object","properties":{}}')
+    clock = Tool("clock", "", '{"type":"object"}')
+    named = {"type": "function", "function": {"name": "clock"}}
+    asked = [
+        parsed(tools=tools, tool_choice=choice)
+        for choice in (None, "auto", "required", named, "none")
+    ]
+    assert [(one.tools, one.must_call) for one in asked] == [
+        ((weather, clock), False),
+        ((weather, clock), False),
+        ((weather, clock), True),
+        ((clock,), True),
+        ((), False),
+    ]
+
+
+def test_what_sdks_send_besides_is_passed_over() -> None:
+    asked = parsed(user="u1", metadata={"a": "b"}, store=False, parallel_tool_calls=True, x=1)
+    assert asked == parsed()
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "function", "content": "a"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user"}]}, "messages[0]"),
+        ({"messages": [ASK, {"role": "assistant"}]}, "messages[1]"),
+        ({"messages": [{"role": "tool", "content": "a"}]}, "messages[0]"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]},
+            "messages[0].content[0]",
+        ),
+        ({"n": 2}, "n"),
+        ({"n": "1"}, "n"),
+        ({"temperature": 2.1}, "temperature"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"top_p": 0}, "top_p"),
+        ({"seed": -1}, "seed"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"stop": ["a"] * 5}, "stop"),
+        ({"stop": ""}, "stop[0]"),
+        ({"logit_bias": {"a": 1}}, "logit_bias"),
+        ({"logit_bias": {"1": 101}}, "logit_bias[0][1]"),
+        ({"top_logprobs": 2}, "top_logprobs"),
+        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+        ({"stream_options": {"include_usage": True}}, "stream_options"),
+        ({"response_format": {"type": "xml"}}, "response_format.type"),
+        ({"response_format": {"type": "json_schema"}}, "response_format"),
+        ({"tools": [tool("a b")]}, "tools[0].function.name"),
+        ({"tools": [tool(), tool()]}, "tools"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        (
+            {"tools": [tool()], "tool_choice": {"type": "function", "function": {"name": "x"}}},
+            "tool_choice",
+        ),
+        ({"tool_choice": "maybe"}, "tool_choice"),
+        ({"functions": []}, "functions"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"model": None}, "model"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        parsed(**fields)
+    assert refusal.value.param == param
