@@ -5,6 +5,7 @@ A value comes from the command line, else the environment (HITSEND_NAME), else t
 that does not parse stops the start and names where it stands.
 """
 
+import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
@@ -43,6 +44,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = False
     tls_cert: Annotated[Path | None, about("Certificate chain (PEM) to serve HTTPS with.")] = None
     tls_key: Annotated[Path | None, about("Private key (PEM) of the certificate.")] = None
+    allowed_hosts: Annotated[
+        str,
+        about("Names, with commas between, under which the page may be opened, e.g. by a proxy."),
+    ] = ""
     data_dir: Annotated[Path, about("Where the database lives.")] = Path(
         platformdirs.user_data_dir("hitsend")
     )
@@ -101,6 +106,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_level: Annotated[Literal["debug", "info", "warning", "error"], about("How much to log.")] = (
         "info"
     )
+
+    @property
+    def database(self) -> Path:
+        return self.data_dir / "hitsend.db"
 
 
 SECRET = frozenset({"engine_key"})
@@ -178,6 +187,25 @@ def _parsed(name: str, value: object, origin: str) -> object:
 
 
 def _path(kind: type, value: object) -> object:
-    if kind is Path and isinstance(value, str):
+    if kind is Path and isinstance(value, str | Path):
         return Path(value).expanduser()
     raise NotImplementedError(kind)
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_binding(settings: Settings) -> None:
+    """Passwords and everything people write would travel readable."""
+    if (settings.tls_cert is None) != (settings.tls_key is None):
+        raise BadSetting("--tls-cert and --tls-key belong together: one of them is missing.")
+    if is_loopback(settings.host) or settings.insecure or settings.tls_cert:
+        return
+    raise BadSetting(
+        f"Listening on {settings.host} would send passwords over the network unencrypted. "
+        "Give --tls-cert and --tls-key, or --insecure if a proxy in front has TLS."
+    )

@@ -1,0 +1,71 @@
+"""What a turn starts from: the Send as it came in, and the Turn it becomes once admitted."""
+
+import msgspec
+
+from hitsend.events import Action, TurnStarted
+from hitsend.messages import Message, Sampling, Text, Tool
+
+
+class Send(msgspec.Struct, frozen=True, kw_only=True):
+    """What arrived at the door, already parsed. Who sent it has been checked."""
+
+    user_id: str
+    model: str = "auto"
+    sampling: Sampling = Sampling()
+    action: Action = "next"
+    conversation_id: str | None = None
+    """None begins a new conversation."""
+    parent_id: str | None = None
+    """What the message follows; for a variant, the message to answer again."""
+    message_id: str | None = None
+    text: str = ""
+    given: tuple[Message, ...] = ()
+    """An API call brings its whole context along and belongs to no conversation."""
+    tools: tuple[Tool, ...] = ()
+    must_call: bool = False
+    """The answer has to be a call of one of the tools."""
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A Send that will be answered, with the ids everything about it goes by."""
+
+    turn_id: str
+    conversation_id: str
+    """Empty for an API call."""
+    answer_id: str
+    send: Send
+    model: str
+    sampling: Sampling
+    created_at: float
+
+    @property
+    def is_api(self) -> bool:
+        return bool(self.send.given)
+
+    @property
+    def is_first(self) -> bool:
+        return self.send.conversation_id is None
+
+    @property
+    def started(self) -> TurnStarted:
+        return TurnStarted(
+            turn_id=self.turn_id,
+            conversation_id=self.conversation_id,
+            action=self.send.action,
+            model=self.model,
+            is_first_turn=self.is_first,
+            created_at=self.created_at,
+            sampling=self.sampling,
+        )
+
+    @property
+    def said(self) -> Message | None:
+        """What the person says in this turn. A variant says nothing new."""
+        if self.is_api or self.send.action == "variant":
+            return None
+        return Message("user", (Text(self.send.text),), "user")
+
+    @property
+    def question_id(self) -> str | None:
+        """The message that is answered."""
+        return self.send.parent_id if self.send.action == "variant" else self.send.message_id

@@ -1,0 +1,124 @@
+"""One request, as a route sees it: who is calling, and what they sent.
+
+A route is a function of a `Call`. It is declared with who may call it; there is no default.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hitsend.errors import Refused, TooLarge
+from hitsend.runner import Runner
+from hitsend.server.people import Person
+from hitsend.server.throttle import Throttle
+from hitsend.turn import Services
+from hitsend.wire.body import decode
+
+T = TypeVar("T")
+
+
+class Access(Enum):
+    """Who may call a route, and with which credential."""
+
+    ANYONE = "anyone"
+    PERSON = "session or API key"
+    KEY = "API key"
+    SESSION = "session"
+    ADMIN = "session of an administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Everything a route may use. Built once, by app.py."""
+
+    services: Services
+    runner: Runner
+    secret: bytes
+    throttle: Throttle
+    founding: asyncio.Lock
+    """Held while the first account is made, so that a crowd costs one password hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    request: Request
+    house: House
+    caller: Person | None
+
+    @property
+    def person(self) -> Person:
+        """Who is calling. Only routes open to anyone can be called by nobody."""
+        assert self.caller is not None
+        return self.caller
+
+    @property
+    def user_id(self) -> str:
+        return self.person.user.id
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    def number(self, name: str, default: int, *, most: int) -> int:
+        """A whole number from the query string."""
+        raw = self.request.query_params.get(name, str(default))
+        if not raw.isascii() or not raw.isdigit() or len(raw) > 18 or int(raw) > most:
+            raise Refused(f"`{name}` has to be a whole number from 0 to {most}.", param=name)
+        return int(raw)
+
+    async def body(self, kind: type[T]) -> T:
+        """The JSON body as a `kind`. Anything else is refused before it is looked at closely."""
+        if not self.request.headers.get("content-type", "").startswith("application/json"):
+            raise Refused("The body has to be JSON, with Content-Type: application/json.")
+        return decode(await self._bytes(), kind)
+
+    async def _bytes(self) -> bytes:
+        most = self.house.services.settings.max_body_bytes
+        declared = self.request.headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > most:
+            raise _too_large(most)
+        received = bytearray()
+        async for chunk in self.request.stream():
+            received += chunk
+            if len(received) > most:
+                raise _too_large(most)
+        return bytes(received)
+
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A route: how it is called, who may, and what answers."""
+
+    method: str
+    path: str
+    access: Access
+    handler: Handler
+
+    @property
+    def summary(self) -> str:
+        """The first line of the handler's docstring: what the documentation says of it."""
+        return (self.handler.__doc__ or "").strip().splitlines()[0]
+
+
+def endpoint(method: str, path: str, access: Access) -> Callable[[Handler], Endpoint]:
+    return lambda handler: Endpoint(method, path, access, handler)
+
+
+def answer(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON response."""
+    return Response(msgspec.json.encode(value), status, headers, "application/json")
+
+
+NOTHING = 204
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"The request is larger than {most:,} bytes.")

@@ -1,0 +1,109 @@
+"""The door every request comes through: who is it, may they, and what is sent back with it.
+
+Here stands one of the two broad handlers (the other is the runner's): a bug answers 500, is
+logged, and ends nothing else.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+from uuid import uuid4
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from hitsend.errors import HitsendError, NotAllowed, NotFound, Refused, Unauthenticated
+from hitsend.server.calls import Access, Call, Endpoint, House
+from hitsend.server.failures import failure
+from hitsend.server.people import Person, identify, refresh
+from hitsend.settings import Settings, is_loopback
+
+log = logging.getLogger(__name__)
+
+Entry: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; font-src 'self'; manifest-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def entry(endpoint: Endpoint, house: House) -> Entry:
+    async def enter(request: Request) -> Response:
+        try:
+            _check_host(request, house.services.settings)
+            response = await _served(endpoint, request, house)
+        except HitsendError as error:
+            response = failure(error, request.url.path)
+        except ClientDisconnect:
+            response = Response(status_code=499)  # nobody is there to read it
+        except Exception:
+            log.exception("%s %s failed", endpoint.method, endpoint.path)
+            broken = HitsendError("Something broke on our side. It has been logged.")
+            response = failure(broken, request.url.path)
+        return _dressed(response)
+
+    return enter
+
+
+async def lost(request: Request, error: Exception) -> Response:
+    """No such path, or not with this method."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        refusal: HitsendError = MethodNotAllowed("This address cannot be called like that.")
+    else:
+        refusal = NotFound("There is nothing at this address.")
+    return _dressed(failure(refusal, request.url.path))
+
+
+class MethodNotAllowed(Refused):
+    code = "method_not_allowed"
+    status = 405
+
+
+async def _served(endpoint: Endpoint, request: Request, house: House) -> Response:
+    caller = await _admitted(endpoint.access, request, house)
+    response = await endpoint.handler(Call(request, house, caller))
+    if caller is not None:
+        await refresh(caller, request, response, house.services.store)
+    return response
+
+
+async def _admitted(access: Access, request: Request, house: House) -> Person | None:
+    if access is Access.ANYONE:
+        return None
+    person = await identify(request, house.services.store, house.secret)
+    if person is None:
+        raise Unauthenticated("Sign in, or send an API key: Authorization: Bearer hs-…")
+    if access is Access.KEY and person.session is not None:
+        raise Unauthenticated("This needs an API key: Authorization: Bearer hs-…")
+    if access in (Access.SESSION, Access.ADMIN) and person.session is None:
+        raise NotAllowed("An API key cannot do this. Sign in on the page.")
+    if access is Access.ADMIN and person.user.role != "admin":
+        raise NotAllowed("Only an administrator can do this.")
+    return person
+
+
+def _check_host(request: Request, settings: Settings) -> None:
+    """A name that merely resolves to this machine is not ours: a page on such a name could
+    otherwise talk to a server that listens only for its owner."""
+    allowed = {name.strip() for name in settings.allowed_hosts.split(",") if name.strip()}
+    if not allowed and not is_loopback(settings.host):
+        return
+    if request.url.hostname not in allowed | LOCAL_NAMES:
+        raise NotAllowed("This name is not one hitsend answers to. See HITSEND_ALLOWED_HOSTS.")
+
+
+def _dressed(response: Response) -> Response:
+    response.headers["x-request-id"] = str(uuid4())
+    for name, value in HEADERS.items():
+        response.headers[name] = value
+    return response

@@ -1,0 +1,84 @@
+"""Who is calling: a session cookie or an API key, turned into a person.
+
+A cookie is sent by the browser whoever asked it to, so a call that changes something must
+also carry a token only our own page can read.
+"""
+
+import time
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hitsend.credentials import hash_token, is_csrf_token, new_token
+from hitsend.errors import NotAllowed
+from hitsend.store import Session, Store, User
+
+COOKIE = "hitsend_session"
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+ROTATE_AFTER_S = 86_400
+"""A session's token is replaced once a day, so a stolen one does not live long."""
+
+SEEN_AFTER_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    user: User
+    session: Session | None
+    """None for a caller with an API key."""
+
+
+async def identify(request: Request, store: Store, secret: bytes) -> Person | None:
+    """The caller, or None. A key that is given counts, whatever cookie came along."""
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if scheme:
+        found = await store.accounts.by_key(hash_token(key)) if scheme == "Bearer" else None
+        return Person(found[1], None) if found else None
+    if not (token := request.cookies.get(COOKIE)):
+        return None
+    if (signed_in := await store.accounts.by_session(hash_token(token))) is None:
+        return None
+    session, user = signed_in
+    if request.method not in SAFE:
+        _check_csrf(request, session, secret)
+    return Person(user, session)
+
+
+def check_origin(request: Request) -> None:
+    """A page of another origin may not call us, whatever it carries."""
+    origin = request.headers.get("origin")
+    if origin and origin.partition("://")[2] != request.headers.get("host", ""):
+        raise NotAllowed("This call comes from another site.")
+
+
+async def refresh(person: Person, request: Request, response: Response, store: Store) -> None:
+    """Remember that the session is used, and give the browser a fresh token once a day. The
+    old one holds for a moment, because other calls of the same page are under way with it."""
+    session, now = person.session, time.time()
+    if session is None:
+        return
+    if now - session.last_seen_at > SEEN_AFTER_S:
+        await store.accounts.touch_session(session.id)
+    if now - session.rotated_at < ROTATE_AFTER_S:
+        return
+    token = new_token()
+    old = hash_token(request.cookies[COOKIE])
+    if await store.accounts.rotate_session(session.id, old, hash_token(token)):
+        set_cookie(request, response, token, session.expires_at)
+
+
+def set_cookie(request: Request, response: Response, token: str, expires_at: float) -> None:
+    response.set_cookie(
+        COOKIE,
+        token,
+        max_age=int(expires_at - time.time()),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
+def _check_csrf(request: Request, session: Session, secret: bytes) -> None:
+    if not is_csrf_token(request.headers.get("x-csrf-token", ""), secret, session.id):
+        raise NotAllowed("The page's token is missing or old. Reload the page.", param="csrf")

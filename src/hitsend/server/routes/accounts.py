@@ -1,0 +1,123 @@
+"""Accounts: the first one, signing in and out, signing up by invitation, who am I."""
+
+import time
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hitsend import __version__
+from hitsend.credentials import (
+    clean_name,
+    csrf_token,
+    hash_password,
+    hash_token,
+    name_key,
+    new_token,
+    verify_password,
+)
+from hitsend.errors import Conflict, Unauthenticated
+from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
+from hitsend.server.people import COOKIE, check_origin, set_cookie
+from hitsend.store import User
+
+DAY_S = 86_400
+
+
+class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    password: str
+
+
+class SignUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    invite: str
+    name: str
+    password: str
+
+
+@endpoint("GET", "/backend-api/accounts/check", Access.ANYONE)
+async def check(call: Call) -> Response:
+    """Whether the first account is still to be made."""
+    count = await call.house.services.store.accounts.count()
+    return answer({"needs_first_account": count == 0, "version": __version__})
+
+
+@endpoint("POST", "/backend-api/accounts/first", Access.ANYONE)
+async def create_first(call: Call) -> Response:
+    """Make the administrator's account. Exactly one call ever succeeds."""
+    check_origin(call.request)
+    body = await call.body(Credentials)
+    accounts, name = call.house.services.store.accounts, clean_name(body.name)
+    async with call.house.founding:
+        if await accounts.count():
+            raise Conflict("There is an account already. Sign in, or ask for an invitation.")
+        user = await accounts.create_first(name, await hash_password(body.password))
+    return await _signed_in(call, user, 201)
+
+
+@endpoint("POST", "/backend-api/accounts/sign-in", Access.ANYONE)
+async def sign_in(call: Call) -> Response:
+    """Begin a session with a name and a password."""
+    check_origin(call.request)
+    body = await call.body(Credentials)
+    whose = f"name {name_key(body.name)}"
+    await call.house.throttle.try_once(whose, f"address {_address(call.request)}")
+    found = await call.house.services.store.accounts.by_name(body.name)
+    # An unknown name takes as long as a wrong password, so that names cannot be found out.
+    if not await verify_password(body.password, found[1] if found else None) or not found:
+        raise Unauthenticated("The name or the password is wrong.")
+    await call.house.throttle.forgive(whose)
+    return await _signed_in(call, found[0], 200)
+
+
+@endpoint("POST", "/backend-api/accounts/sign-up", Access.ANYONE)
+async def sign_up(call: Call) -> Response:
+    """Make an account with an invitation."""
+    check_origin(call.request)
+    body = await call.body(SignUp)
+    await call.house.throttle.try_once(f"address {_address(call.request)}")
+    accounts, name = call.house.services.store.accounts, clean_name(body.name)
+    invite = hash_token(body.invite)
+    await accounts.check_invite(invite)  # before the password is hashed, which is not cheap
+    user = await accounts.redeem_invite(invite, name, await hash_password(body.password))
+    return await _signed_in(call, user, 201)
+
+
+@endpoint("POST", "/backend-api/accounts/sign-out", Access.SESSION)
+async def sign_out(call: Call) -> Response:
+    """End this session."""
+    session = call.person.session
+    assert session is not None
+    await call.house.services.store.accounts.revoke_session(session.id, call.user_id)
+    response = Response(status_code=NOTHING)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+@endpoint("GET", "/backend-api/me", Access.PERSON)
+async def me(call: Call) -> Response:
+    """Who is calling."""
+    session = call.person.session
+    return answer(_me(call, call.person.user, session.id if session else None))
+
+
+def _me(call: Call, user: User, session_id: str | None) -> dict[str, object]:
+    token = csrf_token(call.house.secret, session_id) if session_id else None
+    return {"user": user, "csrf_token": token}
+
+
+async def _signed_in(call: Call, user: User, status: int) -> Response:
+    token = new_token()
+    session = await call.house.services.store.accounts.open_session(
+        user.id,
+        hash_token(token),
+        user_agent=call.request.headers.get("user-agent", "")[:200],
+        expires_at=time.time() + call.house.services.settings.session_days * DAY_S,
+    )
+    response = answer(_me(call, user, session.id), status)
+    set_cookie(call.request, response, token, session.expires_at)
+    return response
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "unknown"

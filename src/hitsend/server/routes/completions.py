@@ -1,0 +1,76 @@
+"""OpenAI's chat completions, as another view of the same turns.
+
+An API call brings its own context and belongs to no conversation. Nobody can come back to its
+answer, so here, and only here, a reader that leaves ends the turn.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from starlette.responses import Response
+
+from hitsend.errors import UnknownModel
+from hitsend.events import Stamped
+from hitsend.runner import RunningTurn
+from hitsend.send import Send
+from hitsend.server.calls import Access, Call, answer, endpoint
+from hitsend.server.streams import stream
+from hitsend.turn import run_turn
+from hitsend.wire.openai import ChunkView, completion, models_list
+from hitsend.wire.openai_request import Asked, CompletionRequest, parse_completion
+
+
+@endpoint("POST", "/v1/chat/completions", Access.KEY)
+async def create_completion(call: Call) -> Response:
+    """Answer a chat, in chunks or whole, as OpenAI's API does."""
+    asked = parse_completion(await call.body(CompletionRequest))
+    turn = await call.house.runner.start(
+        call.user_id, run_turn(_send(call, asked), call.house.services)
+    )
+    batches = _until_left(call, turn)
+    if asked.stream:
+        view = ChunkView(include_usage=asked.include_usage, num_logprobs=asked.num_logprobs)
+        return stream(view, batches, {})
+    async with aclosing(batches):
+        log = [stamped async for batch in batches for stamped in batch]
+    return answer(completion(log, asked.num_logprobs))
+
+
+@endpoint("GET", "/v1/models", Access.KEY)
+async def list_models(call: Call) -> Response:
+    """The models that can be asked, as OpenAI lists them."""
+    models = await call.house.services.engine.models()
+    return answer(models_list((model.name for model in models), created=0))
+
+
+@endpoint("GET", "/v1/models/{model}", Access.KEY)
+async def get_model(call: Call) -> Response:
+    """One model, as OpenAI shows it."""
+    name = call.path("model")
+    models = await call.house.services.engine.models()
+    if name not in (model.name for model in models):
+        raise UnknownModel(f"There is no model {name!r} here.", param="model")
+    return answer(models_list([name], created=0).data[0])
+
+
+def _send(call: Call, asked: Asked) -> Send:
+    return Send(
+        user_id=call.user_id,
+        model=asked.model,
+        sampling=asked.sampling,
+        given=asked.messages,
+        tools=asked.tools,
+        must_call=asked.must_call,
+    )
+
+
+async def _until_left(
+    call: Call, turn: RunningTurn
+) -> AsyncGenerator[Sequence[Stamped], None]:
+    try:
+        async with aclosing(turn.follow(0, call.house.services.settings.heartbeat_s)) as batches:
+            async for batch in batches:
+                yield batch
+    finally:
+        # Not awaited: a reader that leaves cancels this very task.
+        call.house.runner.abandon(turn)

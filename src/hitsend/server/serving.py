@@ -1,0 +1,108 @@
+"""Runs the app under uvicorn: listen, announce, and on a signal end what runs before leaving."""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from hitsend.server.app import build_app, open_house
+from hitsend.server.calls import House
+from hitsend.settings import BadSetting, Settings
+
+GRACE_S = 2
+"""How long connections may take to read their last bytes when the server stops."""
+
+
+async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `announce` hears the address once it can be opened."""
+    _log_to_stderr(settings)
+    async with open_house(settings) as house, listening(house) as address:
+        announce(address)
+        await _signal()
+        await house.runner.close()  # ends the turns, so that their readers hear of it and leave
+
+
+@asynccontextmanager
+async def listening(house: House) -> AsyncGenerator[str]:
+    """Serves as long as it is open, at the address it gives."""
+    settings = house.services.settings
+    with _listener(settings) as listener:
+        server = _Server(_config(house))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        await server.has_started.wait()
+        try:
+            yield _address(settings, listener)
+        finally:
+            server.should_exit = True
+            await serving
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.has_started = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.has_started.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn's own handlers raise the signal again and so skip what is left to close."""
+        yield
+
+
+def _config(house: House) -> uvicorn.Config:
+    settings = house.services.settings
+    return uvicorn.Config(
+        build_app(house),
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_S,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )
+
+
+def _listener(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise BadSetting(
+            f"Cannot listen on {settings.host} port {settings.port}: {error.strerror}. "
+            "Is hitsend running already? Choose another port with --port."
+        ) from None
+    return listener
+
+
+def _address(settings: Settings, listener: socket.socket) -> str:
+    scheme = "https" if settings.tls_cert else "http"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{scheme}://{host}:{listener.getsockname()[1]}"
+
+
+async def _signal() -> None:
+    arrived = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, arrived.set)
+    await arrived.wait()
+
+
+def _log_to_stderr(settings: Settings) -> None:
+    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(message)s")
+    for chatty in ("httpx2", "httpcore2", "uvicorn"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)

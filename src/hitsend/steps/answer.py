@@ -1,0 +1,109 @@
+"""Step 6. Tokens in, words out, as they come."""
+
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
+from typing import assert_never
+
+import msgspec
+
+from hitsend.engine import (
+    Engine,
+    Finished,
+    Generated,
+    Generation,
+    Prompt,
+    PromptWasRead,
+    ToolCallParser,
+    tool_schema,
+)
+from hitsend.errors import EngineLost
+from hitsend.events import (
+    AnswerFinished,
+    AnswerStarted,
+    AnyEvent,
+    Ending,
+    PromptRead,
+    TextArrived,
+    ToolCallArrived,
+)
+from hitsend.messages import Sampling, ToolCall
+from hitsend.send import Turn
+
+
+async def answer(turn: Turn, prompt: Prompt, engine: Engine) -> AsyncGenerator[AnyEvent, None]:
+    yield AnswerStarted(turn.answer_id, turn.question_id, turn.model)
+    hearing = _Hearing(turn)
+    async with aclosing(_generate(turn, prompt, engine)) as generation:
+        async for step in generation:
+            for event in hearing.events(step):
+                yield event
+
+
+async def _generate(turn: Turn, prompt: Prompt, engine: Engine) -> AsyncGenerator[Generation, None]:
+    """An engine lost before its first word is asked once more: nobody has seen anything yet."""
+    sampling = _fitted(turn, prompt)
+    has_spoken = False
+    try:
+        async with aclosing(engine.generate(prompt, sampling)) as generation:
+            async for step in generation:
+                has_spoken = has_spoken or isinstance(step, Generated)
+                yield step
+        return
+    except EngineLost:
+        if has_spoken:
+            raise
+    await engine.resolve(turn.model)  # waits until it is back
+    async with aclosing(engine.generate(prompt, sampling)) as generation:
+        async for step in generation:
+            yield step
+
+
+def _fitted(turn: Turn, prompt: Prompt) -> Sampling:
+    """At most as many tokens as the window has left; a call of a tool, where it must be one."""
+    left = prompt.num_window_tokens - prompt.num_tokens
+    most = min(turn.sampling.max_tokens or left, left)
+    must_call = turn.send.must_call
+    schema = tool_schema(turn.send.tools, "required") if must_call else turn.sampling.json_schema
+    return msgspec.structs.replace(turn.sampling, max_tokens=most, json_schema=schema)
+
+
+class _Hearing:
+    """What the engine says, as events. With tools on offer, calls are told from text."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._answer_id = turn.answer_id
+        names = [tool.name for tool in turn.send.tools]
+        self._calls = ToolCallParser(names) if names else None
+        self._num_calls = 0
+
+    def events(self, step: Generation) -> Iterator[AnyEvent]:
+        match step:
+            case PromptWasRead():
+                yield PromptRead(*msgspec.structs.astuple(step))
+            case Generated():
+                yield from self._heard(step)
+            case Finished():
+                yield from self._finished(step)
+            case _:
+                assert_never(step)
+
+    def _heard(self, said: Generated) -> Iterator[AnyEvent]:
+        if self._calls is None:
+            yield TextArrived(said.text, said.tokens)
+            return
+        yield TextArrived("", said.tokens)
+        yield from self._told_apart(self._calls.feed(said.text))
+
+    def _finished(self, finished: Finished) -> Iterator[AnyEvent]:
+        if self._calls is not None:
+            yield from self._told_apart(self._calls.finish())
+        ending: Ending = "tool_calls" if self._num_calls else finished.reason
+        yield AnswerFinished(self._answer_id, ending, finished.usage)
+
+    def _told_apart(self, pieces: Iterable[str | ToolCall]) -> Iterator[AnyEvent]:
+        for piece in pieces:
+            if isinstance(piece, ToolCall):
+                self._num_calls += 1
+                yield ToolCallArrived(piece)
+            else:
+                yield TextArrived(piece)

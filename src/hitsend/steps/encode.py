@@ -1,0 +1,75 @@
+"""Step 4. The context in the model's own tokens, cut to fit its window exactly."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hitsend.engine import Engine, Prompt
+from hitsend.errors import PromptTooLong
+from hitsend.events import PromptEncoded
+from hitsend.messages import Message
+from hitsend.send import Turn
+
+
+async def encode_prompt(
+    context: tuple[Message, ...], turn: Turn, engine: Engine
+) -> tuple[Prompt, PromptEncoded]:
+    """Leaves out the oldest exchanges that do not fit. Never the instructions or the message."""
+    num_dropped = 0
+    while True:
+        kept = _without_oldest(context, num_dropped)
+        prompt = await engine.encode(turn.model, kept, turn.send.tools)
+        excess = prompt.num_tokens + _room_for_answer(turn, prompt) - prompt.num_window_tokens
+        if excess <= 0:
+            return prompt, _event(prompt, num_dropped)
+        droppable = _num_history(kept)
+        # An API caller chose its context: it is told, not trimmed.
+        if turn.is_api or droppable == 0:
+            raise _too_long(prompt)
+        num_dropped += _num_to_drop(kept, prompt, excess, droppable)
+
+
+def _event(prompt: Prompt, num_dropped: int) -> PromptEncoded:
+    return PromptEncoded(
+        num_tokens=prompt.num_tokens,
+        num_window_tokens=prompt.num_window_tokens,
+        num_dropped_messages=num_dropped,
+        is_exact=prompt.is_exact,
+        spans=prompt.spans,
+    )
+
+
+def _room_for_answer(turn: Turn, prompt: Prompt) -> int:
+    """Room kept free for the answer: what was asked for, but at most a quarter of the window."""
+    quarter = prompt.num_window_tokens // 4
+    return min(turn.sampling.max_tokens or quarter, quarter)
+
+
+def _without_oldest(context: tuple[Message, ...], num_dropped: int) -> tuple[Message, ...]:
+    first = next((i for i, message in enumerate(context) if message.source == "history"), 0)
+    return context[:first] + context[first + num_dropped :]
+
+
+def _num_history(context: Sequence[Message]) -> int:
+    return sum(1 for message in context if message.source == "history")
+
+
+def _num_to_drop(kept: Sequence[Message], prompt: Prompt, excess: int, droppable: int) -> int:
+    """Enough of the oldest messages, by the tokens of their text, and whole exchanges only."""
+    cost: Counter[int] = Counter()
+    for span in prompt.spans:
+        cost[span.index] += span.num_tokens
+    first = next(i for i, message in enumerate(kept) if message.source == "history")
+    num = 0
+    while num < droppable and (excess > 0 or num % 2):
+        excess -= cost[first + num]
+        num += 1
+    return num
+
+
+def _too_long(prompt: Prompt) -> PromptTooLong:
+    about = "" if prompt.is_exact else "about "
+    return PromptTooLong(
+        f"This needs {about}{prompt.num_tokens:,} tokens and room for an answer; "
+        f"the model reads {prompt.num_window_tokens:,}. Make it shorter.",
+        param="messages",
+    )

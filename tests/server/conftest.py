@@ -1,0 +1,27 @@
+"""A world for each test: the real app on a real socket, a real database, a scripted engine."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from hitsend.engine import ScriptedEngine
+from hitsend.server.app import open_house
+from hitsend.server.serving import listening
+from hitsend.settings import Settings
+from tests.server.world import World
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data", engine="scripted", port=0)
+
+
+@pytest.fixture
+async def world(settings: Settings) -> AsyncGenerator[World]:
+    async with AsyncExitStack() as stack:
+        house = await stack.enter_async_context(open_house(settings, ScriptedEngine()))
+        url = await stack.enter_async_context(listening(house))
+        clients = await stack.enter_async_context(AsyncExitStack())
+        yield World(house, url, clients)

@@ -1,0 +1,188 @@
+"""Accounts: who gets in, who does not, and for how long."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from hitsend.server.people import COOKIE
+from tests.server.world import PASSWORD, World
+
+
+async def test_the_first_person_to_open_the_page_becomes_the_administrator(world: World) -> None:
+    browser = await world.browser()
+    assert (await browser.get("/backend-api/accounts/check")).json()["needs_first_account"]
+    made = await browser.post(
+        "/backend-api/accounts/first", json={"name": "Ada", "password": PASSWORD}
+    )
+    assert made.status_code == 201
+    assert made.json()["user"]["role"] == "admin"
+    assert (await browser.get("/backend-api/me")).json()["user"]["name"] == "Ada"
+    assert not (await browser.get("/backend-api/accounts/check")).json()["needs_first_account"]
+
+
+async def test_of_fifty_who_try_at_once_exactly_one_becomes_administrator(world: World) -> None:
+    browser = await world.browser()
+    answers = await asyncio.gather(
+        *(
+            browser.post(
+                "/backend-api/accounts/first", json={"name": f"p{i}", "password": PASSWORD}
+            )
+            for i in range(50)
+        )
+    )
+    assert sorted(a.status_code for a in answers) == [201] + [409] * 49
+    assert await world.house.services.store.accounts.count() == 1
+
+
+async def test_a_wrong_password_and_an_unknown_name_are_told_apart_by_nobody(world: World) -> None:
+    await world.password_of("ada")
+    browser = await world.browser()
+    wrong = await browser.post(
+        "/backend-api/accounts/sign-in", json={"name": "ada", "password": "not her password"}
+    )
+    unknown = await browser.post(
+        "/backend-api/accounts/sign-in", json={"name": "bob", "password": "not her password"}
+    )
+    assert wrong.status_code == unknown.status_code == 401
+    assert wrong.json() == unknown.json()
+
+
+async def test_guessing_is_slowed_down_even_in_parallel(world: World) -> None:
+    await world.password_of("ada")
+    browser = await world.browser()
+    guesses = [
+        browser.post("/backend-api/accounts/sign-in", json={"name": "ada", "password": f"no {i}"})
+        for i in range(15)
+    ]
+    answers = await asyncio.gather(*guesses)
+    assert [a.status_code for a in answers].count(429) >= 5
+    refused = next(a for a in answers if a.status_code == 429)
+    assert refused.headers["retry-after"] == "60"
+    assert refused.json()["error"]["type"] == "rate_limit_error"
+
+
+async def test_signing_out_ends_the_session_for_good(world: World) -> None:
+    ada = await world.someone("ada")
+    token = ada.http.cookies[COOKIE]
+    assert (await ada.http.post("/backend-api/accounts/sign-out")).status_code == 204
+    thief = await world.browser()
+    thief.cookies.set(COOKIE, token)
+    assert (await thief.get("/backend-api/me")).status_code == 401
+
+
+async def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(world: World) -> None:
+    await world.password_of("ada")
+    browser = await world.browser()
+    response = await browser.post(
+        "/backend-api/accounts/sign-in", json={"name": "ada", "password": PASSWORD}
+    )
+    cookie = response.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+
+
+async def test_a_call_without_the_pages_token_changes_nothing(world: World) -> None:
+    ada = await world.someone("ada")
+    del ada.http.headers["x-csrf-token"]
+    refused = await ada.http.post("/backend-api/keys", json={"label": "mine"})
+    assert refused.status_code == 403
+    assert [k["label"] for k in (await ada.http.get("/backend-api/keys")).json()["items"]] == [
+        "test"
+    ]
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+async def test_another_site_cannot_sign_anyone_in(world: World, origin: str) -> None:
+    browser = await world.browser()
+    for path in ("first", "sign-in", "sign-up"):
+        refused = await browser.post(
+            f"/backend-api/accounts/{path}",
+            json={"name": "ada", "password": PASSWORD, "invite": "x"},
+            headers={"origin": origin},
+        )
+        assert refused.status_code == 403
+
+
+async def test_a_name_that_only_resolves_here_is_not_answered(world: World) -> None:
+    browser = await world.browser()
+    refused = await browser.get("/", headers={"host": "rebound.example"})
+    assert refused.status_code == 403
+
+
+async def test_an_invitation_lets_one_person_in_once(world: World) -> None:
+    boss = await world.someone("boss", "admin")
+    invite = (await boss.http.post("/backend-api/invites", json={"role": "member"})).json()
+    browser = await world.browser()
+    body = {"invite": invite["token"], "name": "new", "password": PASSWORD}
+    made = await browser.post("/backend-api/accounts/sign-up", json=body)
+    assert made.status_code == 201
+    assert made.json()["user"]["role"] == "member"
+    again = await browser.post("/backend-api/accounts/sign-up", json=body | {"name": "another"})
+    assert again.status_code == 400
+    listed = (await boss.http.get("/backend-api/invites")).json()["items"]
+    assert listed[0]["used_by"] == "new"
+    assert invite["token"] not in str(listed)
+
+
+async def test_a_revoked_invitation_is_useless(world: World) -> None:
+    boss = await world.someone("boss", "admin")
+    invite = (await boss.http.post("/backend-api/invites", json={})).json()
+    assert (await boss.http.delete(f"/backend-api/invites/{invite['id']}")).status_code == 204
+    browser = await world.browser()
+    body = {"invite": invite["token"], "name": "new", "password": PASSWORD}
+    assert (await browser.post("/backend-api/accounts/sign-up", json=body)).status_code == 400
+
+
+async def test_a_key_is_shown_once_and_works_until_it_is_revoked(world: World) -> None:
+    ada = await world.someone("ada")
+    made = (await ada.http.post("/backend-api/keys", json={"label": "laptop"})).json()
+    listed = (await ada.http.get("/backend-api/keys")).json()["items"]
+    assert made["key"] not in str(listed)
+    assert made["key"].startswith(made["prefix"])
+
+    program = await world.browser()
+    program.headers["authorization"] = f"Bearer {made['key']}"
+    assert (await program.get("/backend-api/me")).json()["user"]["name"] == "ada"
+    assert (await ada.http.delete(f"/backend-api/keys/{made['id']}")).status_code == 204
+    assert (await program.get("/backend-api/me")).status_code == 401
+
+
+async def test_another_browser_can_be_signed_out(world: World) -> None:
+    await world.password_of("ada")
+    laptop, phone = await world.browser(), await world.browser()
+    body = {"name": "ada", "password": PASSWORD}
+    await phone.post("/backend-api/accounts/sign-in", json=body)
+    signed_in = await laptop.post("/backend-api/accounts/sign-in", json=body)
+    laptop.headers["x-csrf-token"] = signed_in.json()["csrf_token"]
+    sessions = (await laptop.get("/backend-api/sessions")).json()["items"]
+    other = next(s for s in sessions if not s["is_current"])
+    assert (await laptop.delete(f"/backend-api/sessions/{other['id']}")).status_code == 204
+    assert (await phone.get("/backend-api/me")).status_code == 401
+    assert (await laptop.get("/backend-api/me")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [("", PASSWORD), ("a" * 65, PASSWORD), ("a\u202eb", PASSWORD), ("ada", "short")],
+)
+async def test_a_bad_name_or_password_is_refused_with_the_reason(
+    world: World, name: str, password: str
+) -> None:
+    browser = await world.browser()
+    refused = await browser.post(
+        "/backend-api/accounts/first", json={"name": name, "password": password}
+    )
+    assert refused.status_code == 400
+    assert refused.json()["detail"]
+    assert await world.house.services.store.accounts.count() == 0
+
+
+async def test_the_page_is_told_nothing_it_could_leak(world: World) -> None:
+    browser = await world.browser()
+    response: httpx2.Response = await browser.get("/healthz")
+    assert response.headers["content-security-policy"].startswith("default-src 'none'")
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["referrer-policy"] == "no-referrer"
+    assert "server" not in response.headers
+    assert response.headers["x-request-id"]

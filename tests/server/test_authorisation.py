@@ -1,0 +1,178 @@
+"""Every route, with every kind of credential. A route without an entry here fails."""
+
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from hitsend.credentials import hash_token, new_token
+from hitsend.server.calls import Access, Endpoint
+from hitsend.server.people import COOKIE
+from hitsend.server.routes import ROUTES
+from tests.server.world import Someone, World
+
+EXPECTED = {
+    "GET /": Access.ANYONE,
+    "GET /c/{conversation_id}": Access.ANYONE,
+    "GET /invite/{token}": Access.ANYONE,
+    "GET /assets/{name}": Access.ANYONE,
+    "GET /healthz": Access.ANYONE,
+    "GET /readyz": Access.ANYONE,
+    "GET /backend-api/accounts/check": Access.ANYONE,
+    "POST /backend-api/accounts/first": Access.ANYONE,
+    "POST /backend-api/accounts/sign-in": Access.ANYONE,
+    "POST /backend-api/accounts/sign-up": Access.ANYONE,
+    "POST /backend-api/accounts/sign-out": Access.SESSION,
+    "GET /backend-api/me": Access.PERSON,
+    "GET /backend-api/sessions": Access.SESSION,
+    "DELETE /backend-api/sessions/{session_id}": Access.SESSION,
+    "GET /backend-api/keys": Access.SESSION,
+    "POST /backend-api/keys": Access.SESSION,
+    "DELETE /backend-api/keys/{key_id}": Access.SESSION,
+    "GET /backend-api/invites": Access.ADMIN,
+    "POST /backend-api/invites": Access.ADMIN,
+    "DELETE /backend-api/invites/{invite_id}": Access.ADMIN,
+    "GET /backend-api/models": Access.PERSON,
+    "GET /backend-api/status": Access.PERSON,
+    "GET /backend-api/conversations": Access.PERSON,
+    "GET /backend-api/conversation/{conversation_id}": Access.PERSON,
+    "PATCH /backend-api/conversation/{conversation_id}": Access.PERSON,
+    "DELETE /backend-api/conversation/{conversation_id}": Access.PERSON,
+    "POST /backend-api/f/conversation": Access.PERSON,
+    "GET /backend-api/f/conversation/{turn_id}/events": Access.PERSON,
+    "POST /backend-api/stop_conversation": Access.PERSON,
+    "GET /backend-api/turn/{turn_id}": Access.PERSON,
+    "POST /v1/chat/completions": Access.KEY,
+    "GET /v1/models": Access.KEY,
+    "GET /v1/models/{model}": Access.KEY,
+}
+BODIES = {
+    "POST /backend-api/keys": {"label": ""},
+    "POST /backend-api/invites": {},
+    "PATCH /backend-api/conversation/{conversation_id}": {"title": "mine now"},
+    "POST /backend-api/stop_conversation": {"conversation_id": "{conversation_id}"},
+}
+CANARY = "canary-5f1d"
+
+guarded = [route for route in ROUTES if route.access is not Access.ANYONE]
+
+
+def name(route: Endpoint) -> str:
+    return f"{route.method} {route.path}"
+
+
+def test_every_route_has_its_entry() -> None:
+    assert {name(route): route.access for route in ROUTES} == EXPECTED
+
+
+async def call(route: Endpoint, http: httpx2.AsyncClient, **ids: str) -> httpx2.Response:
+    unknown = str(uuid4())
+    path = route.path
+    for part in ("conversation_id", "turn_id", "session_id", "key_id", "invite_id", "model"):
+        path = path.replace(f"{{{part}}}", ids.get(part, unknown))
+    body = {
+        key: ids.get(value.strip("{}"), unknown) if value.startswith("{") else value
+        for key, value in BODIES.get(name(route), {}).items()
+    }
+    content = None if route.method in ("GET", "DELETE") else body
+    return await http.request(route.method, path, json=content)
+
+
+async def with_header(world: World, value: str) -> httpx2.AsyncClient:
+    http = await world.browser()
+    http.headers["authorization"] = value
+    return http
+
+
+async def with_cookie(world: World, value: str) -> httpx2.AsyncClient:
+    http = await world.browser()
+    http.cookies.set(COOKIE, value)
+    return http
+
+
+@pytest.mark.parametrize("route", guarded, ids=name)
+async def test_a_credential_that_does_not_hold_gets_nowhere(world: World, route: Endpoint) -> None:
+    ada = await world.someone("ada", "admin")
+    accounts = world.house.services.store.accounts
+    revoked = (await accounts.keys(ada.user_id))[0]
+    await accounts.revoke_key(revoked.id, ada.user_id)
+    expired = new_token()
+    await accounts.open_session(
+        ada.user_id, hash_token(expired), user_agent="", expires_at=1.0
+    )
+    for stranger in (
+        await world.browser(),
+        await with_header(world, "Bearer hs-wrong"),
+        await with_header(world, "Bearer"),
+        await with_header(world, f"Basic {ada.key}"),
+        await with_header(world, ada.key),
+        await with_header(world, f"Bearer {ada.key}"),
+        await with_cookie(world, "wrong"),
+        await with_cookie(world, expired),
+        await with_cookie(world, ada.key),
+    ):
+        answer = await call(route, stranger)
+        assert answer.status_code == 401, name(route)
+        assert answer.json()["error"]["code"] == "unauthenticated"
+
+
+@pytest.mark.parametrize("route", guarded, ids=name)
+async def test_the_wrong_kind_of_credential_is_refused(world: World, route: Endpoint) -> None:
+    ada = await world.someone("ada")
+    by_key = await call(route, await with_header(world, f"Bearer {ada.key}"))
+    by_session = await call(route, ada.http)
+    if route.access in (Access.SESSION, Access.ADMIN):
+        assert by_key.status_code == 403
+    if route.access is Access.KEY:
+        assert by_session.status_code == 401
+    if route.access is Access.ADMIN:
+        assert by_session.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "route",
+    [route for route in guarded if route.method != "GET" and route.access is not Access.KEY],
+    ids=name,
+)
+async def test_a_cookie_alone_changes_nothing(world: World, route: Endpoint) -> None:
+    ada = await world.someone("ada", "admin")
+    del ada.http.headers["x-csrf-token"]
+    assert (await call(route, ada.http)).status_code == 403
+
+
+async def test_not_yours_and_not_there_answer_alike(world: World) -> None:
+    ada, eve = await world.someone("ada"), await world.someone("eve")
+    heard = await ada.send(f"!script\n{CANARY}")
+    hers = {
+        "conversation_id": heard.conversation_id,
+        "turn_id": heard.turn_id,
+        "session_id": (await ada.http.get("/backend-api/sessions")).json()["items"][0]["id"],
+        "key_id": (await ada.http.get("/backend-api/keys")).json()["items"][0]["id"],
+    }
+    await check_alike(eve, hers)
+    await check_alike(Someone(await with_header(world, f"Bearer {eve.key}"), "", "", ""), hers)
+    assert (await ada.conversation(heard.conversation_id))["title"] != "mine now"
+
+
+async def check_alike(eve: Someone, hers: dict[str, str]) -> None:
+    for route in guarded:
+        names_something = "_id}" in route.path or "_id}" in str(BODIES.get(name(route)))
+        if not names_something or route.access is Access.ADMIN:
+            continue
+        not_yours, not_there = await call(route, eve.http, **hers), await call(route, eve.http)
+        assert not_yours.status_code == not_there.status_code, name(route)
+        assert not_yours.content == not_there.content, name(route)
+        assert CANARY.encode() not in not_yours.content
+
+
+async def test_a_stranger_cannot_answer_in_a_conversation_or_stop_one(world: World) -> None:
+    ada, eve = await world.someone("ada"), await world.someone("eve")
+    heard = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
+    await eve.http.post(
+        "/backend-api/stop_conversation",
+        json={"conversation_id": heard.conversation_id, "turn_exchange_id": heard.turn_id},
+    )
+    tree = await ada.conversation(heard.conversation_id)
+    assert tree["running"]["turn_exchange_id"] == heard.turn_id
+    followed = await eve.http.get(f"/backend-api/f/conversation/{heard.turn_id}/events")
+    assert followed.status_code == 404

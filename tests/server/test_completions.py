@@ -1,0 +1,238 @@
+"""OpenAI's own SDK, pointed at us."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+
+from tests.server.world import World
+
+
+@pytest.fixture
+async def sdk(world: World) -> AsyncGenerator[openai.AsyncOpenAI]:
+    ada = await world.someone("ada")
+    async with openai.AsyncOpenAI(
+        base_url=f"{world.url}/v1", api_key=ada.key, max_retries=0
+    ) as client:
+        yield client
+
+
+def says(text: str) -> list[Any]:
+    return [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
+
+
+WEATHER: Any = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "The weather somewhere",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+CALL = '!script\n<tool_call>\n{"name": "weather", "arguments": {"city": "Bern"}}\n</tool_call>'
+
+
+async def test_a_whole_completion(sdk: openai.AsyncOpenAI) -> None:
+    made = await sdk.chat.completions.create(model="auto", messages=says("!script\nHello."))
+    assert made.choices[0].message.content == "Hello."
+    assert made.choices[0].finish_reason == "stop"
+    assert made.usage
+    assert made.usage.total_tokens == made.usage.prompt_tokens + made.usage.completion_tokens
+    assert made.id.startswith("chatcmpl-")
+
+
+async def test_a_streamed_completion_joins_to_the_whole(sdk: openai.AsyncOpenAI) -> None:
+    text, usages, reasons = "", [], []
+    stream = await sdk.chat.completions.create(
+        model="auto",
+        messages=says("!script pace=1ms\nGrüße 👩‍🚀 to you."),
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    async for chunk in stream:
+        if chunk.usage:
+            usages.append(chunk.usage)
+            assert chunk.choices == []
+        for choice in chunk.choices:
+            text += choice.delta.content or ""
+            reasons.append(choice.finish_reason)
+    assert text == "Grüße 👩‍🚀 to you."
+    assert len(usages) == 1
+    assert reasons[-1] == "stop"
+    assert set(reasons[:-1]) == {None}
+
+
+async def test_probabilities_come_when_asked_for(sdk: openai.AsyncOpenAI) -> None:
+    made = await sdk.chat.completions.create(
+        model="auto", messages=says("!script\nyes no"), logprobs=True, top_logprobs=2
+    )
+    logprobs = made.choices[0].logprobs
+    assert logprobs
+    assert logprobs.content
+    assert "".join(token.token for token in logprobs.content) == "yes no"
+    assert all(token.logprob <= 0 and len(token.top_logprobs) <= 2 for token in logprobs.content)
+
+
+async def test_stop_strings_and_length_end_an_answer(sdk: openai.AsyncOpenAI) -> None:
+    stopped = await sdk.chat.completions.create(
+        model="auto", messages=says("!script\none two END three"), stop="END"
+    )
+    assert stopped.choices[0].message.content == "one two "
+    assert stopped.choices[0].finish_reason == "stop"
+    short = await sdk.chat.completions.create(
+        model="auto", messages=says("!script tokens=50"), max_tokens=5
+    )
+    assert short.choices[0].finish_reason == "length"
+    assert short.usage
+    assert short.usage.completion_tokens == 5
+
+
+async def test_a_tool_call_comes_back_in_openais_shape(sdk: openai.AsyncOpenAI) -> None:
+    made = await sdk.chat.completions.create(model="auto", messages=says(CALL), tools=[WEATHER])
+    choice = made.choices[0]
+    assert choice.finish_reason == "tool_calls"
+    assert choice.message.tool_calls
+    call: Any = choice.message.tool_calls[0]
+    assert (call.function.name, call.function.arguments) == ("weather", '{"city": "Bern"}')
+
+
+async def test_a_streamed_tool_call_has_its_id_and_name_first(sdk: openai.AsyncOpenAI) -> None:
+    stream = await sdk.chat.completions.create(
+        model="auto", messages=says(CALL), tools=[WEATHER], stream=True
+    )
+    calls = [
+        call
+        async for chunk in stream
+        for choice in chunk.choices
+        for call in choice.delta.tool_calls or ()
+    ]
+    assert calls[0].index == 0
+    assert calls[0].id
+    assert calls[0].function
+    assert calls[0].function.name == "weather"
+    arguments = "".join(call.function.arguments or "" for call in calls if call.function)
+    assert arguments == '{"city": "Bern"}'
+
+
+async def test_the_result_of_a_tool_can_be_given_back(sdk: openai.AsyncOpenAI) -> None:
+    history: list[Any] = [
+        {"role": "user", "content": "Weather in Bern?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "call_1",
+                    "type": "function",
+                    "function": {"name": "weather", "arguments": '{"city": "Bern"}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "call_1", "content": "rain"},
+        {"role": "user", "content": "!script\nTake an umbrella."},
+    ]
+    made = await sdk.chat.completions.create(model="auto", messages=history, tools=[WEATHER])
+    assert made.choices[0].message.content == "Take an umbrella."
+
+
+async def test_models_are_listed_and_looked_up(sdk: openai.AsyncOpenAI) -> None:
+    models = [model.id async for model in sdk.models.list()]
+    assert models
+    assert (await sdk.models.retrieve(models[0])).id == models[0]
+    with pytest.raises(openai.NotFoundError):
+        await sdk.models.retrieve("gpt-17")
+
+
+async def test_an_engine_that_dies_raises_in_the_stream_and_whole(sdk: openai.AsyncOpenAI) -> None:
+    stream = await sdk.chat.completions.create(
+        model="auto", messages=says("!script tokens=20 die=5"), stream=True
+    )
+    with pytest.raises(openai.APIError, match="engine"):
+        async for _ in stream:
+            continue
+    with pytest.raises(openai.InternalServerError):
+        await sdk.chat.completions.create(
+            model="auto", messages=says("!script tokens=20 die=5")
+        )
+
+
+@pytest.mark.parametrize(
+    ("changes", "param"),
+    [
+        ({"n": 2}, "n"),
+        ({"temperature": 3}, "temperature"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "wizard", "content": "x"}]}, "messages"),
+        ({"response_format": {"type": "video"}}, "response_format"),
+        ({"stop": ["a", "b", "c", "d", "e"]}, "stop"),
+        ({"logit_bias": {"x": 1}}, "logit_bias"),
+        ({"top_logprobs": 50, "logprobs": True}, "top_logprobs"),
+        ({"messages": [{"role": "user", "content": "a\u0000b"}]}, None),
+    ],
+)
+async def test_what_cannot_be_done_is_refused_in_openais_shape(
+    world: World, sdk: openai.AsyncOpenAI, changes: dict[str, Any], param: str | None
+) -> None:
+    async with httpx2.AsyncClient(base_url=world.url) as http:
+        refused = await http.post(
+            "/v1/chat/completions",
+            json={"model": "auto", "messages": says("hi")} | changes,
+            headers={"authorization": f"Bearer {sdk.api_key}"},
+        )
+    assert refused.status_code == 400
+    error = refused.json()["error"]
+    assert set(refused.json()) == {"error"}
+    assert set(error) == {"message", "type", "param", "code"}
+    assert param is None or error["param"].startswith(param)
+
+
+async def test_fields_that_sdks_send_and_we_do_not_use_are_passed_over(
+    sdk: openai.AsyncOpenAI,
+) -> None:
+    made = await sdk.chat.completions.create(
+        model="auto",
+        messages=says("!script\nfine"),
+        user="someone",
+        store=False,
+        metadata={"a": "b"},
+        parallel_tool_calls=True,
+        service_tier="auto",
+    )
+    assert made.choices[0].message.content == "fine"
+
+
+async def test_a_context_that_does_not_fit_is_refused_not_trimmed(
+    sdk: openai.AsyncOpenAI,
+) -> None:
+    with pytest.raises(openai.BadRequestError, match="tokens"):
+        await sdk.chat.completions.create(
+            model="auto", messages=says("word " * 50_000)
+        )
+
+
+async def test_a_reader_that_leaves_ends_the_turn_and_keeps_its_log(
+    world: World, sdk: openai.AsyncOpenAI
+) -> None:
+    stream = await sdk.chat.completions.create(
+        model="auto", messages=says("!script tokens=100000 pace=5ms"), stream=True
+    )
+    async for chunk in stream:
+        turn_id = chunk.id.removeprefix("chatcmpl-")
+        if chunk.choices and chunk.choices[0].delta.content:
+            break
+    await stream.close()
+    store = world.house.services.store
+    async with asyncio.timeout(5):
+        while turn_id in await store.turns.unfinished():
+            await asyncio.sleep(0)
+    assert (await store.turns.all_events(turn_id))[-1].event.ending == "stopped"  # type: ignore[union-attr]
+
+
+async def test_an_api_call_makes_no_conversation(world: World, sdk: openai.AsyncOpenAI) -> None:
+    await sdk.chat.completions.create(model="auto", messages=says("!script\nhi"))
+    async with httpx2.AsyncClient(base_url=world.url) as http:
+        http.headers["authorization"] = f"Bearer {sdk.api_key}"
+        assert (await http.get("/backend-api/conversations")).json()["total"] == 0

@@ -1,0 +1,166 @@
+"""People with browsers, and the house they talk to, as server tests see them."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, cast
+from uuid import uuid4
+
+import httpx2
+import msgspec
+
+from hitsend.credentials import (
+    csrf_token,
+    hash_password,
+    hash_token,
+    key_prefix,
+    new_key,
+    new_token,
+)
+from hitsend.server.calls import House
+from hitsend.server.people import COOKIE
+from hitsend.store import AccountRole
+from hitsend.wire.delta import DeltaDecoder
+from hitsend.wire.sse import SseEvent, SseParser
+
+PASSWORD = "correct horse battery"
+
+
+@dataclass
+class Heard:
+    """A stream as a client takes it in."""
+
+    headers: httpx2.Headers
+    last_id: int = 0
+    typed: list[dict[str, Any]] = field(default_factory=list)
+    decoder: DeltaDecoder = field(default_factory=DeltaDecoder)
+    is_done: bool = False
+    raw: bytes = b""
+
+    async def take(self, response: httpx2.Response, until_chars: int | None = None) -> "Heard":
+        """Read to the end, or leave as soon as the answer has so many characters."""
+        parser = SseParser()
+        async with asyncio.timeout(20):
+            async for chunk in response.aiter_raw():
+                self.raw += chunk
+                for event in parser.feed(chunk):
+                    self._take(event)
+                if until_chars is not None and len(self.text) >= until_chars:
+                    return self
+        return self
+
+    def _take(self, event: SseEvent) -> None:
+        if event.last_id:
+            self.last_id = int(event.last_id)
+        if event.data == "[DONE]":
+            self.is_done = True
+        elif event.event == "delta":
+            self.decoder.decode(event.data)
+        elif event.event != "delta_encoding":
+            self.typed.append(msgspec.json.decode(event.data))
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        trees = [cast(dict[str, Any], self.decoder.tree(c)) for c in self.decoder.channels]
+        return [tree["message"] for tree in trees]
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        answers = [m for m in self.messages if m["author"]["role"] == "assistant"]
+        return answers[-1] if answers else None
+
+    @property
+    def text(self) -> str:
+        return str(self.answer["content"]["parts"][0]) if self.answer else ""
+
+    def of_type(self, kind: str) -> dict[str, Any]:
+        return next(event for event in self.typed if event.get("type") == kind)
+
+    @property
+    def turn_id(self) -> str:
+        return self.headers["x-turn-exchange-id"]
+
+    @property
+    def conversation_id(self) -> str:
+        return str(self.of_type("input_message")["conversation_id"])
+
+
+@dataclass
+class Someone:
+    """A person with a browser: signed in, with a cookie and the page's token."""
+
+    http: httpx2.AsyncClient
+    name: str
+    user_id: str
+    key: str
+
+    async def send(
+        self, text: str, *, until_chars: int | None = None, **changes: Any
+    ) -> Heard:
+        async with self.http.stream(
+            "POST", "/backend-api/f/conversation", json=message(text, **changes)
+        ) as response:
+            assert response.status_code == 200, await response.aread()
+            return await Heard(response.headers).take(response, until_chars)
+
+    async def follow(self, turn_id: str, after: int = 0) -> Heard:
+        async with self.http.stream(
+            "GET",
+            f"/backend-api/f/conversation/{turn_id}/events",
+            headers={"last-event-id": str(after)},
+        ) as response:
+            assert response.status_code == 200, await response.aread()
+            return await Heard(response.headers).take(response)
+
+    async def conversation(self, conversation_id: str) -> dict[str, Any]:
+        response = await self.http.get(f"/backend-api/conversation/{conversation_id}")
+        assert response.status_code == 200, response.text
+        tree: dict[str, Any] = response.json()
+        return tree
+
+
+def message(text: str, **changes: Any) -> dict[str, Any]:
+    body = {
+        "action": "next",
+        "messages": [
+            {
+                "id": str(uuid4()),
+                "author": {"role": "user"},
+                "content": {"content_type": "text", "parts": [text]},
+            }
+        ],
+        "parent_message_id": "client-created-root",
+        "model": "auto",
+        "supported_encodings": ["v1"],
+    }
+    return body | changes
+
+
+@dataclass
+class World:
+    house: House
+    url: str
+    stack: AsyncExitStack
+
+    async def browser(self) -> httpx2.AsyncClient:
+        return await self.stack.enter_async_context(httpx2.AsyncClient(base_url=self.url))
+
+    async def someone(self, name: str, role: AccountRole = "member") -> Someone:
+        """Signed in without a password: hashing one takes a tenth of a second."""
+        accounts = self.house.services.store.accounts
+        user = await accounts.create(name, "", role)
+        key, token = new_key(), new_token()
+        await accounts.create_key(user.id, hash_token(key), key_prefix(key), "test")
+        session = await accounts.open_session(
+            user.id, hash_token(token), user_agent="", expires_at=time.time() + 3600
+        )
+        http = await self.browser()
+        http.cookies.set(COOKIE, token)
+        http.headers["x-csrf-token"] = csrf_token(self.house.secret, session.id)
+        return Someone(http, name, user.id, key)
+
+    async def password_of(self, name: str) -> None:
+        """Make an account that can sign in with PASSWORD."""
+        accounts = self.house.services.store.accounts
+        await accounts.create(name, await hash_password(PASSWORD), "member")

@@ -1,0 +1,217 @@
+"""A turn outlives the connection that asked for it, and nothing is shown before it is stored."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from hitsend.errors import Refused, Unavailable
+from hitsend.events import (
+    AnswerStarted,
+    AnyEvent,
+    Stamped,
+    TextArrived,
+    TurnAccepted,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from hitsend.messages import Sampling
+from hitsend.runner import Runner, RunningTurn
+from hitsend.store import NewTurn, Store
+
+TURN = "00000000-0000-4000-8000-000000000001"
+TALK = "00000000-0000-4000-8000-000000000002"
+
+
+class World:
+    def __init__(self, store: Store, user_id: str) -> None:
+        self.store = store
+        self.user_id = user_id
+        self.runner = Runner(store)
+
+    async def words(self, *texts: str, gate: asyncio.Event) -> AsyncGenerator[AnyEvent, None]:
+        """A turn that says these words, and ends when the gate opens."""
+        yield TurnStarted(TURN, TALK, "next", "tiny", True, 1.0, Sampling())
+        await self.store.turns.accept(
+            NewTurn(
+                turn_id=TURN,
+                user_id=self.user_id,
+                conversation_id=TALK,
+                creates_conversation=True,
+                action="next",
+                model="tiny",
+                message_id="q",
+                answer_id="a",
+                created_at=1.0,
+            )
+        )
+        yield TurnAccepted()
+        yield AnswerStarted("a", "q", "tiny")
+        for text in texts:
+            yield TextArrived(text)
+        await gate.wait()
+        yield TurnFinished("stop")
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncGenerator[World]:
+    store = await Store.open(tmp_path / "hitsend.db")
+    user = await store.accounts.create("ada", "hash", "member")
+    world = World(store, user.id)
+    await world.runner.open()
+    async with asyncio.timeout(10):
+        yield world
+    await world.runner.close()
+    await store.close()
+
+
+def opened() -> asyncio.Event:
+    gate = asyncio.Event()
+    gate.set()
+    return gate
+
+
+async def read(turn: RunningTurn, after: int = 0) -> list[Stamped]:
+    return [stamped async for batch in turn.follow(after) for stamped in batch]
+
+
+def text(log: list[Stamped]) -> str:
+    return "".join(s.event.text for s in log if isinstance(s.event, TextArrived))
+
+
+async def first_text(turn: RunningTurn) -> list[Stamped]:
+    """Follow until something was said, then leave."""
+    heard: list[Stamped] = []
+    async for batch in turn.follow():
+        heard += batch
+        if text(heard):
+            break
+    return heard
+
+
+async def test_two_followers_see_the_same_turn_numbered_without_gaps(world: World) -> None:
+    turn = await world.runner.start(world.user_id, world.words("a", "b", gate=opened()))
+    first, second = await asyncio.gather(read(turn), read(turn))
+    assert first == second
+    assert [s.seq for s in first] == list(range(1, len(first) + 1))
+    assert text(first) == "ab"
+
+
+async def test_whatever_is_shown_is_stored_already(world: World) -> None:
+    gate = asyncio.Event()
+    turn = await world.runner.start(world.user_id, world.words("a", gate=gate))
+    async for batch in turn.follow():
+        stored = await world.store.turns.events(TURN, world.user_id)
+        assert stored[: batch[-1].seq][-len(batch) :] == list(batch)
+        gate.set()
+
+
+async def test_coming_back_reads_on_from_the_last_event_seen(world: World) -> None:
+    gate = asyncio.Event()
+    turn = await world.runner.start(world.user_id, world.words("a", "b", gate=gate))
+    heard = await first_text(turn)
+    gate.set()
+    past, coming = await world.runner.follow(TURN, world.user_id, heard[-1].seq)
+    rest = [stamped async for batch in coming for stamped in batch]
+    assert list(past) == heard
+    assert [s.seq for s in heard + rest] == list(range(1, len(heard + rest) + 1))
+    assert text(heard + rest) == "ab"
+    assert await world.store.turns.events(TURN, world.user_id) == heard + rest
+
+
+async def test_only_stop_ends_a_turn_early_and_it_keeps_what_was_said(world: World) -> None:
+    turn = await world.runner.start(world.user_id, world.words("a", gate=asyncio.Event()))
+    await first_text(turn)
+    await world.runner.stop(world.user_id, TALK)
+    log = await read(turn)
+    assert log[-1].event == TurnFinished("stopped")
+    conversation = await world.store.conversations.get(TALK, world.user_id)
+    assert [(m.text, m.status) for m in conversation.messages][-1] == ("a", "partial")
+    assert conversation.running is None
+
+
+async def test_stopping_at_once_still_ends_the_turn(world: World) -> None:
+    turn = await world.runner.start(world.user_id, world.words("a", gate=asyncio.Event()))
+    await world.runner.stop(world.user_id, TALK, TURN)
+    assert (await read(turn))[-1].event == TurnFinished("stopped")
+
+
+async def test_another_person_cannot_stop_or_follow(world: World) -> None:
+    gate = asyncio.Event()
+    turn = await world.runner.start(world.user_id, world.words("a", gate=gate))
+    await world.runner.stop("somebody else", TALK)
+    with pytest.raises(Refused, match="no such turn"):
+        await world.runner.follow(TURN, "somebody else")
+    gate.set()
+    assert (await read(turn))[-1].event == TurnFinished("stop")
+
+
+async def test_a_refusal_before_acceptance_belongs_to_the_request(world: World) -> None:
+    async def refuse() -> AsyncGenerator[AnyEvent, None]:
+        yield TurnStarted(TURN, TALK, "next", "tiny", True, 1.0, Sampling())
+        raise Refused("There is nothing to send.")
+
+    with pytest.raises(Refused, match="nothing to send"):
+        await world.runner.start(world.user_id, refuse())
+    assert await world.store.turns.unfinished() == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (
+            Unavailable("The engine is gone.", retry_after_s=2),
+            TurnFailed("unavailable", "The engine is gone.", True, 2000),
+        ),
+        (
+            ZeroDivisionError("the password is hunter2"),
+            TurnFailed("internal_error", "Something broke on our side. It has been logged.", False),
+        ),
+    ],
+)
+async def test_a_failure_after_acceptance_is_an_event_and_keeps_its_secret(
+    world: World, raised: Exception, told: TurnFailed
+) -> None:
+    async def fail() -> AsyncGenerator[AnyEvent, None]:
+        async for event in world.words("a", gate=opened()):
+            if isinstance(event, TurnFinished):
+                raise raised
+            yield event
+
+    turn = await world.runner.start(world.user_id, fail())
+    log = await read(turn)
+    assert log[-1].event == told
+    assert text(log) == "a"
+    assert await world.store.turns.unfinished() == []
+
+
+async def test_a_silent_turn_says_that_it_is_alive(world: World) -> None:
+    gate = asyncio.Event()
+    turn = await world.runner.start(world.user_id, world.words("a", gate=gate))
+    async for batch in turn.follow(heartbeat_s=0.01):
+        if not batch:
+            gate.set()
+    assert turn.is_done
+
+
+async def test_what_a_crash_left_open_is_closed_at_the_next_start(world: World) -> None:
+    turn = await world.runner.start(world.user_id, world.words("a", gate=asyncio.Event()))
+    heard = await first_text(turn)
+    after_the_crash = Runner(world.store)  # the first one never came to close anything
+    await after_the_crash.open()
+    stored = await world.store.turns.events(TURN, world.user_id)
+    assert stored[:-1] == heard
+    assert stored[-1].event == TurnFinished("interrupted")
+    conversation = await world.store.conversations.get(TALK, world.user_id)
+    assert [(m.text, m.status) for m in conversation.messages][-1] == ("a", "partial")
+    await after_the_crash.close()
+
+
+async def test_closing_ends_every_turn_and_takes_no_more(world: World) -> None:
+    turn = await world.runner.start(world.user_id, world.words("a", gate=asyncio.Event()))
+    await world.runner.close()
+    assert (await read(turn))[-1].event == TurnFinished("interrupted")
+    with pytest.raises(Unavailable):
+        await world.runner.start(world.user_id, world.words(gate=opened()))
