@@ -126,6 +126,8 @@ class AnswerFinished(Event, frozen=True):
 
 
 class TitleChosen(Event, frozen=True):
+    """The conversation was given its name."""
+
     title: str
     revision: int
 
@@ -178,7 +180,8 @@ def merged(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """The same events with each run of text as one arrival. Folds to the same transcript."""
     result: list[AnyEvent] = []
     for is_text, run in groupby(events, lambda event: isinstance(event, TextArrived)):
-        result.extend([joined(cast(list[TextArrived], list(run)))] if is_text else run)
+        several = list(run)
+        result += [joined(cast(list[TextArrived], several))] if is_text else several
     return result
 
 

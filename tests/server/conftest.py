@@ -5,12 +5,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from tests.server.world import World
 
 from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_house
 from hitsend.server.serving import listening
 from hitsend.settings import Settings
-from tests.server.world import World
 
 
 @pytest.fixture

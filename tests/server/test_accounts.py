@@ -4,9 +4,9 @@ import asyncio
 
 import httpx2
 import pytest
+from tests.server.world import PASSWORD, World
 
 from hitsend.server.people import COOKIE
-from tests.server.world import PASSWORD, World
 
 
 async def test_the_first_person_to_open_the_page_becomes_the_administrator(world: World) -> None:

@@ -4,12 +4,12 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+from tests.server.world import Someone, World
 
 from hitsend.credentials import hash_token, new_token
 from hitsend.server.calls import Access, Endpoint
 from hitsend.server.people import COOKIE
 from hitsend.server.routes import ROUTES
-from tests.server.world import Someone, World
 
 EXPECTED = {
     "GET /": Access.ANYONE,
@@ -97,9 +97,7 @@ async def test_a_credential_that_does_not_hold_gets_nowhere(world: World, route:
     revoked = (await accounts.keys(ada.user_id))[0]
     await accounts.revoke_key(revoked.id, ada.user_id)
     expired = new_token()
-    await accounts.open_session(
-        ada.user_id, hash_token(expired), user_agent="", expires_at=1.0
-    )
+    await accounts.open_session(ada.user_id, hash_token(expired), user_agent="", expires_at=1.0)
     for stranger in (
         await world.browser(),
         await with_header(world, "Bearer hs-wrong"),

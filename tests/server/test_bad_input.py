@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-
 from tests.server.world import Someone, World, message
 
 SEND = "/backend-api/f/conversation"
@@ -139,9 +138,7 @@ async def test_an_unknown_conversation_or_parent_and_anothers_are_not_found(worl
         assert not_yours.content == not_there.content
     own = await ada.http.post(
         SEND,
-        json=message(
-            "hi", conversation_id=heard.conversation_id, parent_message_id=str(uuid4())
-        ),
+        json=message("hi", conversation_id=heard.conversation_id, parent_message_id=str(uuid4())),
     )
     assert own.status_code == 404
     assert len((await ada.conversation(heard.conversation_id))["mapping"]) == 2

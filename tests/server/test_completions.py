@@ -7,8 +7,10 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-
 from tests.server.world import World
+
+from hitsend.credentials import hash_token
+from hitsend.events import TurnFinished
 
 
 @pytest.fixture
@@ -151,12 +153,9 @@ async def test_an_engine_that_dies_raises_in_the_stream_and_whole(sdk: openai.As
         model="auto", messages=says("!script tokens=20 die=5"), stream=True
     )
     with pytest.raises(openai.APIError, match="engine"):
-        async for _ in stream:
-            continue
+        [chunk async for chunk in stream]
     with pytest.raises(openai.InternalServerError):
-        await sdk.chat.completions.create(
-            model="auto", messages=says("!script tokens=20 die=5")
-        )
+        await sdk.chat.completions.create(model="auto", messages=says("!script tokens=20 die=5"))
 
 
 @pytest.mark.parametrize(
@@ -208,9 +207,7 @@ async def test_a_context_that_does_not_fit_is_refused_not_trimmed(
     sdk: openai.AsyncOpenAI,
 ) -> None:
     with pytest.raises(openai.BadRequestError, match="tokens"):
-        await sdk.chat.completions.create(
-            model="auto", messages=says("word " * 50_000)
-        )
+        await sdk.chat.completions.create(model="auto", messages=says("word " * 50_000))
 
 
 async def test_a_reader_that_leaves_ends_the_turn_and_keeps_its_log(
@@ -224,11 +221,12 @@ async def test_a_reader_that_leaves_ends_the_turn_and_keeps_its_log(
         if chunk.choices and chunk.choices[0].delta.content:
             break
     await stream.close()
-    store = world.house.services.store
+    found = await world.house.services.store.accounts.by_key(hash_token(sdk.api_key))
+    assert found
     async with asyncio.timeout(5):
-        while turn_id in await store.turns.unfinished():
-            await asyncio.sleep(0)
-    assert (await store.turns.all_events(turn_id))[-1].event.ending == "stopped"  # type: ignore[union-attr]
+        _, coming = await world.house.runner.follow(turn_id, found[1].id)
+        log = [stamped async for batch in coming for stamped in batch]
+    assert log[-1].event == TurnFinished("stopped")
 
 
 async def test_an_api_call_makes_no_conversation(world: World, sdk: openai.AsyncOpenAI) -> None:

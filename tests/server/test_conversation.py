@@ -4,10 +4,10 @@ import asyncio
 import hashlib
 
 import pytest
+from tests.server.world import Heard, Someone, World, message
 
 from hitsend.server.app import open_house
 from hitsend.server.serving import listening
-from tests.server.world import Heard, Someone, World, message
 
 
 async def test_a_message_is_answered_and_is_there_afterwards(world: World) -> None:
@@ -15,7 +15,8 @@ async def test_a_message_is_answered_and_is_there_afterwards(world: World) -> No
     heard = await ada.send("!script\nHello there, Ada.")
     assert heard.is_done
     assert heard.text == "Hello there, Ada."
-    assert heard.answer and heard.answer["status"] == "finished_successfully"
+    assert heard.answer
+    assert heard.answer["status"] == "finished_successfully"
 
     stored = await ada.conversation(heard.conversation_id)
     messages = [node["message"] for node in stored["mapping"].values()]
@@ -72,7 +73,8 @@ async def test_stopping_keeps_what_was_said(world: World) -> None:
         )
         assert stopped.json() == {"success": True}
     whole = await ada.follow(heard.turn_id)
-    assert whole.answer and whole.answer["status"] == "finished_partial_completion"
+    assert whole.answer
+    assert whole.answer["status"] == "finished_partial_completion"
     assert whole.text.startswith(heard.text)
     assert whole.answer["metadata"]["usage"]["num_output_tokens"] > 0
 
@@ -81,7 +83,8 @@ async def test_an_engine_that_dies_is_told_and_what_was_said_is_kept(world: Worl
     ada = await world.someone("ada")
     heard = await ada.send("!script tokens=100 die=10")
     assert heard.is_done
-    assert heard.answer and heard.answer["status"] == "failed"
+    assert heard.answer
+    assert heard.answer["status"] == "failed"
     assert heard.text
     assert heard.of_type("error")["error"]["code"] == "worker_lost"
     assert heard.of_type("error")["error"]["retryable"] is True
@@ -100,7 +103,9 @@ async def test_regenerating_and_editing_make_branches(world: World) -> None:
     )  # fmt: skip
     edited = await ada.send("!script\ntwo", conversation_id=conversation_id)
     tree = await ada.conversation(conversation_id)
-    assert edited.answer and again.answer and first.answer
+    assert edited.answer
+    assert again.answer
+    assert first.answer
     assert tree["mapping"][question]["children"] == [first.answer["id"], again.answer["id"]]
     assert tree["current_node"] == edited.answer["id"]
     assert len([node for node in tree["mapping"].values() if node["parent"] is None]) == 2

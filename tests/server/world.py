@@ -95,9 +95,7 @@ class Someone:
     user_id: str
     key: str
 
-    async def send(
-        self, text: str, *, until_chars: int | None = None, **changes: Any
-    ) -> Heard:
+    async def send(self, text: str, *, until_chars: int | None = None, **changes: Any) -> Heard:
         async with self.http.stream(
             "POST", "/backend-api/f/conversation", json=message(text, **changes)
         ) as response:

@@ -104,5 +104,5 @@ async def _signal() -> None:
 
 def _log_to_stderr(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(message)s")
-    for chatty in ("httpx2", "httpcore2", "uvicorn"):
+    for chatty in ("alembic", "httpx2", "httpcore2", "uvicorn"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -54,16 +54,27 @@ def _num_history(context: Sequence[Message]) -> int:
 
 
 def _num_to_drop(kept: Sequence[Message], prompt: Prompt, excess: int, droppable: int) -> int:
-    """Enough of the oldest messages, by the tokens of their text, and whole exchanges only."""
-    cost: Counter[int] = Counter()
-    for span in prompt.spans:
-        cost[span.index] += span.num_tokens
+    """Enough of the oldest messages, and whole exchanges only."""
+    cost = _cost_of_messages(prompt)
     first = next(i for i, message in enumerate(kept) if message.source == "history")
     num = 0
     while num < droppable and (excess > 0 or num % 2):
         excess -= cost[first + num]
         num += 1
     return num
+
+
+def _cost_of_messages(prompt: Prompt) -> Counter[int]:
+    """Tokens by message, each with the scaffolding before it."""
+    cost: Counter[int] = Counter()
+    scaffolding = 0
+    for span in prompt.spans:
+        if span.source == "template":
+            scaffolding += span.num_tokens
+        else:
+            cost[span.index] += scaffolding + span.num_tokens
+            scaffolding = 0
+    return cost
 
 
 def _too_long(prompt: Prompt) -> PromptTooLong:

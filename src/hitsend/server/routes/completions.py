@@ -64,9 +64,7 @@ def _send(call: Call, asked: Asked) -> Send:
     )
 
 
-async def _until_left(
-    call: Call, turn: RunningTurn
-) -> AsyncGenerator[Sequence[Stamped], None]:
+async def _until_left(call: Call, turn: RunningTurn) -> AsyncGenerator[Sequence[Stamped], None]:
     try:
         async with aclosing(turn.follow(0, call.house.services.settings.heartbeat_s)) as batches:
             async for batch in batches:

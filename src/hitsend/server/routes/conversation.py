@@ -12,7 +12,6 @@ from hitsend.wire.plain import PlainView
 from hitsend.wire.send import SendBody, parse_send
 from hitsend.wire.v1 import V1View
 
-
 MOST_EVENTS = 1_000_000_000
 
 
@@ -38,9 +37,7 @@ async def send(call: Call) -> Response:
     )
     turn = await call.house.runner.start(call.user_id, run_turn(sent, call.house.services))
     view: View = V1View(settings.pad) if "v1" in asked.supported_encodings else PlainView()
-    return stream(
-        view, turn.follow(0, settings.heartbeat_s), {"x-turn-exchange-id": turn.turn_id}
-    )
+    return stream(view, turn.follow(0, settings.heartbeat_s), {"x-turn-exchange-id": turn.turn_id})
 
 
 @endpoint("GET", "/backend-api/f/conversation/{turn_id}/events", Access.PERSON)

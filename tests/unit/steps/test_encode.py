@@ -1,0 +1,77 @@
+"""What fits is sent whole; what does not is left out from the oldest end, or refused."""
+
+import pytest
+
+from hitsend.engine import ScriptedEngine
+from hitsend.errors import PromptTooLong
+from hitsend.messages import Message, Sampling, Text
+from hitsend.send import Send, Turn
+from hitsend.steps.encode import encode_prompt
+
+SYSTEM = Message("system", (Text("be kind"),), "system")
+
+
+def turn(*, given: tuple[Message, ...] = (), max_tokens: int = 10) -> Turn:
+    return Turn(
+        turn_id="t",
+        conversation_id="c",
+        answer_id="a",
+        send=Send(user_id="u", text="hi", given=given),
+        model="scripted",
+        sampling=Sampling(max_tokens=max_tokens),
+        created_at=1.0,
+    )
+
+
+def said(num_words: int, role: str = "user") -> Message:
+    return Message("user" if role == "user" else "assistant", (Text("word " * num_words),))
+
+
+def asked(num_words: int) -> Message:
+    return Message("user", (Text("word " * num_words),), "user")
+
+
+def history(num_exchanges: int, num_words: int) -> tuple[Message, ...]:
+    exchange = (said(num_words), said(num_words, "assistant"))
+    return exchange * num_exchanges
+
+
+async def test_what_fits_is_sent_whole() -> None:
+    engine = ScriptedEngine(num_window_tokens=1000)
+    prompt, event = await encode_prompt((SYSTEM, *history(2, 5), asked(3)), turn(), engine)
+    assert event.num_dropped_messages == 0
+    assert event.num_tokens == prompt.num_tokens == sum(span.num_tokens for span in event.spans)
+    assert event.is_exact
+
+
+async def test_the_oldest_exchanges_are_left_out_and_the_rest_fits_with_its_answer() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    context = (SYSTEM, *history(20, 20), asked(5))
+    prompt, event = await encode_prompt(context, turn(max_tokens=50), engine)
+    assert prompt.num_tokens + 50 <= 300
+    assert 0 < event.num_dropped_messages < 40
+    assert event.num_dropped_messages % 2 == 0
+    assert prompt.spans[1].source == "system"
+    assert prompt.spans[-1].source in ("user", "template")
+
+
+async def test_no_more_is_left_out_than_needed() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    context = (SYSTEM, *history(20, 20), asked(5))
+    kept, event = await encode_prompt(context, turn(max_tokens=50), engine)
+    one_more = context[:1] + context[1 + event.num_dropped_messages - 2 :]
+    larger = await engine.encode("scripted", one_more)
+    assert larger.num_tokens + 50 > 300 >= kept.num_tokens + 50
+
+
+async def test_a_message_that_does_not_fit_by_itself_is_refused_with_its_count() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    with pytest.raises(PromptTooLong, match=r"tokens.*reads 300"):
+        await encode_prompt((SYSTEM, *history(3, 20), asked(600)), turn(), engine)
+
+
+async def test_an_api_context_is_refused_and_never_trimmed() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    given = (SYSTEM, *history(20, 20), asked(5))
+    with pytest.raises(PromptTooLong):
+        await encode_prompt(given, turn(given=given), engine)
