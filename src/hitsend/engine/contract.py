@@ -126,7 +126,8 @@ class Engine(Protocol):
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]:
         """Closing the generator cancels and frees the slot. Raises EngineLost when the
-        engine dies on the way, EngineDown when it cannot take the prompt."""
+        engine dies on the way, EngineDown when it cannot take the prompt. One that dies
+        before its first word may be asked again behind the scenes: nobody has heard anything."""
 
     async def prefill(self, prompt: Prompt) -> None:
         """Read the prompt and keep it warm; say nothing. May do nothing."""

@@ -16,7 +16,6 @@ from hitsend.engine import (
     ToolCallParser,
     tool_schema,
 )
-from hitsend.errors import EngineLost
 from hitsend.events import (
     AnswerFinished,
     AnswerStarted,
@@ -33,29 +32,10 @@ from hitsend.send import Turn
 async def answer(turn: Turn, prompt: Prompt, engine: Engine) -> AsyncGenerator[AnyEvent, None]:
     yield AnswerStarted(turn.answer_id, turn.question_id, turn.model)
     hearing = _Hearing(turn)
-    async with aclosing(_generate(turn, prompt, engine)) as generation:
+    async with aclosing(engine.generate(prompt, _fitted(turn, prompt))) as generation:
         async for step in generation:
             for event in hearing.events(step):
                 yield event
-
-
-async def _generate(turn: Turn, prompt: Prompt, engine: Engine) -> AsyncGenerator[Generation, None]:
-    """An engine lost before its first word is asked once more: nobody has seen anything yet."""
-    sampling = _fitted(turn, prompt)
-    has_spoken = False
-    try:
-        async with aclosing(engine.generate(prompt, sampling)) as generation:
-            async for step in generation:
-                has_spoken = has_spoken or isinstance(step, Generated)
-                yield step
-        return
-    except EngineLost:
-        if has_spoken:
-            raise
-    await engine.resolve(turn.model)  # waits until it is back
-    async with aclosing(engine.generate(prompt, sampling)) as generation:
-        async for step in generation:
-            yield step
 
 
 def _fitted(turn: Turn, prompt: Prompt) -> Sampling:

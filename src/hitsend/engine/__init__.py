@@ -1,0 +1,47 @@
+"""Engines: what turns messages into tokens and tokens into tokens.
+
+Start with `contract`. Whoever uses an engine needs nothing but the names below.
+"""
+
+from hitsend.engine.catalogue import Catalogue
+from hitsend.engine.contract import (
+    Download,
+    Engine,
+    EngineStatus,
+    Finished,
+    Generated,
+    Generation,
+    Level,
+    ModelFacts,
+    Pieces,
+    Prompt,
+    PromptWasRead,
+    State,
+)
+from hitsend.engine.llama import LlamaEngine
+from hitsend.engine.remote import RemoteEngine
+from hitsend.engine.script import Script
+from hitsend.engine.scripted import ScriptedEngine
+from hitsend.engine.tool_calls import ToolCallParser, tool_schema
+
+__all__ = [
+    "Catalogue",
+    "Download",
+    "Engine",
+    "EngineStatus",
+    "Finished",
+    "Generated",
+    "Generation",
+    "Level",
+    "LlamaEngine",
+    "ModelFacts",
+    "Pieces",
+    "Prompt",
+    "PromptWasRead",
+    "RemoteEngine",
+    "Script",
+    "ScriptedEngine",
+    "State",
+    "ToolCallParser",
+    "tool_schema",
+]

@@ -1,0 +1,105 @@
+"""What `/completion` of llama.cpp is asked. Pure: no I/O.
+
+Only fields named here are ever sent, so nothing a caller invents can reach the engine.
+"""
+
+from typing import TypeVar
+
+import msgspec
+
+from hitsend.engine.contract import Prompt
+from hitsend.messages import Sampling
+
+T = TypeVar("T")
+
+
+class Defaults(msgspec.Struct, frozen=True):
+    """How a model samples when nobody says otherwise."""
+
+    temperature: float = 0.7
+    top_p: float = 0.95
+    top_k: int = 40
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+
+
+GENERAL = Defaults()
+DEFAULTS = {
+    "smollm2-135m": Defaults(temperature=0.2, top_p=0.9, repeat_penalty=1.1),
+    "qwen2.5-coder-1.5b": Defaults(top_p=0.8, top_k=20, min_p=0.0, repeat_penalty=1.05),
+}
+"""As their makers advise. A model that is not here gets GENERAL."""
+
+
+class _Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything that is ever sent. What is not here cannot reach the engine."""
+
+    prompt: tuple[int, ...]
+    n_predict: int
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repeat_penalty: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    n_probs: int = 0
+    json_schema: msgspec.Raw | None = None
+    cache_prompt: bool | None = None
+    stream: bool = False
+    return_tokens: bool = False
+    return_progress: bool = False
+
+
+def completion_request(prompt: Prompt, sampling: Sampling, num_max_tokens: int) -> bytes:
+    """At temperature 0 the likeliest token is taken as it is, unless penalties are asked for."""
+    defaults = DEFAULTS.get(prompt.model, GENERAL)
+    temperature = _given(sampling.temperature, defaults.temperature)
+    repeat_penalty = defaults.repeat_penalty if temperature else 1.0
+    schema = sampling.json_schema
+    request = _Request(
+        prompt=prompt.ids,
+        n_predict=num_max_tokens,
+        temperature=temperature,
+        top_p=_given(sampling.top_p, defaults.top_p),
+        top_k=_given(sampling.top_k, defaults.top_k),
+        min_p=_given(sampling.min_p, defaults.min_p),
+        presence_penalty=_given(sampling.presence_penalty, 0.0),
+        frequency_penalty=_given(sampling.frequency_penalty, 0.0),
+        repeat_penalty=_given(sampling.repeat_penalty, repeat_penalty),
+        seed=sampling.seed,
+        stop=sampling.stop,
+        logit_bias=sampling.logit_bias,
+        n_probs=sampling.top_logprobs,
+        json_schema=None if schema is None else msgspec.Raw(schema.encode()),
+        cache_prompt=True,
+        stream=True,
+        return_tokens=True,
+        return_progress=True,
+    )
+    return msgspec.json.encode(request)
+
+
+def prefill_request(prompt: Prompt) -> bytes:
+    return msgspec.json.encode(_Request(prompt.ids, n_predict=0, cache_prompt=True, stream=True))
+
+
+def schema_request(json_schema: str, token_id: int) -> bytes:
+    """Asks for one token that is no JSON, of a model that may only say what the schema allows."""
+    request = _Request(
+        prompt=(token_id,),
+        n_predict=1,
+        temperature=0.0,
+        logit_bias=((token_id, 100.0),),
+        json_schema=msgspec.Raw(json_schema.encode()),
+        cache_prompt=False,
+        return_tokens=True,
+    )
+    return msgspec.json.encode(request)
+
+
+def _given(value: T | None, default: T) -> T:
+    return default if value is None else value

@@ -1,0 +1,214 @@
+"""The local engine: llama.cpp in processes of its own, one for each model in memory.
+
+Which models those are is `residents`' business; this is what a turn may ask of one.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from hitsend.engine import encoding
+from hitsend.engine.catalogue import Catalogue
+from hitsend.engine.completion import complete, follows_schema, require_ok
+from hitsend.engine.completion_request import completion_request, prefill_request
+from hitsend.engine.contract import EngineStatus, Generation, ModelFacts, Pieces, Prompt
+from hitsend.engine.resident import Resident
+from hitsend.engine.residents import Residents
+from hitsend.engine.weights import Weights
+from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused
+from hitsend.messages import Message, Sampling, Tool
+from hitsend.settings import Settings
+
+T = TypeVar("T")
+
+NO_JSON = "Z"
+"""No JSON text begins with it."""
+MAX_KNOWN_SCHEMAS = 256
+
+
+class LlamaEngine:
+    def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
+        self._settings = settings
+        self._residents = Residents(settings, catalogue)
+        self._prefills: dict[asyncio.Task[None], Prompt] = {}
+        self._known_schemas: dict[str, None] = {}
+
+    async def start(self) -> None:
+        self._residents.start()
+
+    async def close(self) -> None:
+        await self._residents.close()
+
+    def status(self) -> EngineStatus:
+        return self._residents.status()
+
+    async def models(self) -> Sequence[ModelFacts]:
+        return [self._facts(weights) for weights in await self._residents.installed()]
+
+    async def resolve(self, name: str) -> ModelFacts:
+        resident = await self._find(name)
+        return self._facts(resident.weights)
+
+    async def encode(
+        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+    ) -> Prompt:
+        async def encode(resident: Resident) -> Prompt:
+            if tools and not resident.can_call_tools:
+                raise Refused(f"{resident.weights.title} cannot call tools.", param="tools")
+            encoded = await encoding.encode(resident, messages, tools)
+            return Prompt(
+                model=resident.weights.name,
+                num_tokens=len(encoded.ids),
+                num_window_tokens=resident.num_window_tokens,
+                is_exact=True,
+                spans=encoded.spans,
+                ids=encoded.ids,
+            )
+
+        return await self._ask(model, encode)
+
+    async def tokenize(self, model: str, text: str) -> Pieces:
+        return await self._ask(model, lambda resident: resident.tokenizer.pieces_of_text(text))
+
+    async def generate(
+        self, prompt: Prompt, sampling: Sampling
+    ) -> AsyncGenerator[Generation, None]:
+        asked_at = time.perf_counter()
+        resident = await self._find(prompt.model)
+        _check_bias(resident, sampling)
+        num_max_tokens = self._room(resident, prompt, sampling)
+        request = completion_request(prompt, sampling, num_max_tokens)
+        await self._go_before_prefills(prompt)
+        async with resident.slots.hold(prompt.num_tokens + num_max_tokens):
+            await self._check_schema(prompt.model, sampling.json_schema)
+            steps = self._complete(resident, request, asked_at)
+            async with contextlib.aclosing(steps):
+                async for step in steps:
+                    yield step
+
+    async def _complete(
+        self, resident: Resident, request: bytes, asked_at: float
+    ) -> AsyncGenerator[Generation, None]:
+        """Tried twice while nothing was heard, so that a death in between is not noticed."""
+        for is_final in (False, True):
+            await resident.until_ready(self._settings.engine_wait_s)
+            steps = complete(resident.http, request, asked_at, resident.ids_of_text)
+            try:
+                async with contextlib.aclosing(steps):
+                    async for step in steps:
+                        is_final = True  # what was heard cannot be unsaid
+                        yield step
+            except (EngineDown, EngineLost):
+                resident.doubt()
+                if is_final:
+                    raise
+            else:
+                return
+
+    async def prefill(self, prompt: Prompt) -> None:
+        """Only while there is room. A message that is sent meanwhile goes before it."""
+        resident = await self._find(prompt.model)
+        if not resident.slots.has_room(prompt.num_tokens):
+            return
+        reading = asyncio.create_task(_read(resident, prompt))
+        self._prefills[reading] = prompt
+        try:
+            await asyncio.wait([reading])
+        finally:
+            reading.cancel()
+            del self._prefills[reading]
+        if not reading.cancelled():
+            reading.result()
+
+    async def _ask(self, model: str, question: Callable[[Resident], Awaitable[T]]) -> T:
+        """Asked again once, should the engine have died under the question."""
+        resident = await self._find(model)
+        try:
+            return await question(resident)
+        except (EngineDown, EngineLost):
+            resident.doubt()
+        await resident.until_ready(self._settings.engine_wait_s)
+        return await question(resident)
+
+    async def _find(self, name: str) -> Resident:
+        if name in ("", "auto"):
+            return await self._residents.find_default()
+        return await self._residents.find(name)
+
+    def _facts(self, weights: Weights) -> ModelFacts:
+        return ModelFacts(
+            name=weights.name,
+            title=weights.title,
+            num_window_tokens=min(weights.num_window_tokens, self._settings.num_window_tokens),
+            level="tokens",
+            where="here",
+            quantisation=weights.quantisation,
+            weights_sha256=weights.sha256,
+            num_bytes=weights.num_bytes,
+            can_call_tools=weights.can_call_tools,
+            is_default=self._residents.is_default(weights.name),
+        )
+
+    def _room(self, resident: Resident, prompt: Prompt, sampling: Sampling) -> int:
+        """How long the answer may get."""
+        num_left = resident.num_window_tokens - prompt.num_tokens
+        if num_left < 1:
+            raise PromptTooLong(
+                f"The message takes {prompt.num_tokens} tokens, and {resident.weights.title} "
+                f"reads {resident.num_window_tokens}, its answer included.",
+                param="messages",
+            )
+        return min(sampling.max_tokens or self._settings.max_answer_tokens, num_left)
+
+    async def _go_before_prefills(self, prompt: Prompt) -> None:
+        """One that reads the start of this very prompt is no obstacle but half the work."""
+        for reading, beginning in list(self._prefills.items()):
+            if beginning.model != prompt.model:
+                continue
+            if prompt.ids[: len(beginning.ids)] == beginning.ids:
+                await asyncio.wait([reading])
+            else:
+                reading.cancel()
+
+    async def _check_schema(self, model: str, json_schema: str | None) -> None:
+        """Once for each: llama.cpp answers freely, in silence, when it cannot hold to one."""
+
+        async def is_followed(resident: Resident) -> bool:
+            token_id = (await resident.ids_of_text(NO_JSON))[0]
+            return await follows_schema(resident.http, json_schema or "", token_id)
+
+        if json_schema is None or json_schema in self._known_schemas:
+            return
+        try:
+            msgspec.json.decode(json_schema, type=dict[str, object])
+        except msgspec.DecodeError as error:
+            raise Refused(f"The JSON Schema is not a JSON object: {error}.") from None
+        if not await self._ask(model, is_followed):
+            raise Refused("No answer can be made to follow this JSON Schema.")
+        self._known_schemas[json_schema] = None
+        while len(self._known_schemas) > MAX_KNOWN_SCHEMAS:
+            del self._known_schemas[next(iter(self._known_schemas))]
+
+
+async def _read(resident: Resident, prompt: Prompt) -> None:
+    async with (
+        resident.slots.hold(prompt.num_tokens),
+        resident.http.stream("POST", "/completion", prefill_request(prompt)) as stream,
+    ):
+        await require_ok(stream)
+        while await stream.read():
+            continue
+
+
+def _check_bias(resident: Resident, sampling: Sampling) -> None:
+    num_tokens = resident.tokenizer.vocabulary.num_tokens
+    for token_id, _ in sampling.logit_bias:
+        if token_id >= num_tokens:
+            raise Refused(
+                f"`logit_bias` names token {token_id}; the last one is {num_tokens - 1}.",
+                param="logit_bias",
+            )

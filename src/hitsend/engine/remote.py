@@ -1,0 +1,181 @@
+"""An engine that runs elsewhere: any OpenAI-compatible server.
+
+vLLM and llama-server are spoken to in tokens, every other server in chat messages, the lesser
+level: see `dialects`. This file keeps up with how the server is and which models it has.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+
+import msgspec
+
+from hitsend.engine.contract import EngineStatus, Generation, ModelFacts, Pieces, Prompt
+from hitsend.engine.dialects import Dialect, RemoteModel, recognise
+from hitsend.engine.http import Http, parse_address
+from hitsend.engine.upstream import KeyRefused, read_answer
+from hitsend.errors import EngineDown, HitsendError, Unavailable, UnknownModel
+from hitsend.messages import Message, Sampling, Tool
+from hitsend.settings import BadSetting, Settings
+
+REFRESH_S = 30.0
+RETRY_S = 1.0
+LOOK_S = 10.0
+"""How long the server may take to say which models it has."""
+
+
+class _ModelList(msgspec.Struct, frozen=True):
+    data: tuple[RemoteModel, ...] = ()
+
+
+class RemoteEngine:
+    def __init__(self, settings: Settings) -> None:
+        if not settings.engine_url:
+            raise BadSetting("The remote engine needs `engine_url` (HITSEND_ENGINE_URL).")
+        url = settings.engine_url.rstrip("/").removesuffix("/v1")
+        self._http = Http(parse_address(url), settings.engine_key, settings.engine_silence_s)
+        self._settings = settings
+        self._dialect: Dialect | None = None
+        self._models: tuple[ModelFacts, ...] = ()
+        self._problem: HitsendError | None = None
+        self._known = asyncio.Event()
+        """Set while waiting would change nothing: the server is there, or refuses our key."""
+        self._look_again = asyncio.Event()
+        self._keeping_up: asyncio.Task[None] | None = None
+        self._num_busy = 0
+
+    async def start(self) -> None:
+        self._keeping_up = asyncio.create_task(self._keep_up())
+
+    async def close(self) -> None:
+        if self._keeping_up is not None:
+            self._keeping_up.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeping_up
+        self._http.close()
+
+    def status(self) -> EngineStatus:
+        if self._problem is not None:
+            return EngineStatus("down", self._problem.message, self._num_busy)
+        if self._dialect is None:
+            return EngineStatus("starting", "Looking for the remote engine.")
+        how = "in tokens" if self._dialect.level == "tokens" else "in chat messages"
+        return EngineStatus("ready", f"The remote engine answers, {how}.", self._num_busy)
+
+    async def models(self) -> Sequence[ModelFacts]:
+        return self._models
+
+    async def resolve(self, name: str) -> ModelFacts:
+        await self._wait_until_known()
+        if (facts := self._find(name)) is None:
+            await self._look()  # it may be new
+            facts = self._find(name)
+        if facts is None:
+            raise UnknownModel(f"The remote engine has no model {name!r}.", param="model")
+        return facts
+
+    async def encode(
+        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+    ) -> Prompt:
+        facts = await self.resolve(model)
+        return await self._speaking().encode(facts, messages, tools)
+
+    async def tokenize(self, model: str, text: str) -> Pieces:
+        facts = await self.resolve(model)
+        return await self._speaking().tokenize(facts.name, text)
+
+    async def generate(
+        self, prompt: Prompt, sampling: Sampling
+    ) -> AsyncGenerator[Generation, None]:
+        self._num_busy += 1
+        try:
+            async with aclosing(self._speaking().generate(prompt, sampling)) as generation:
+                async for step in generation:
+                    yield step
+        except Unavailable:
+            self._look_again.set()
+            raise
+        finally:
+            self._num_busy -= 1
+
+    async def prefill(self, prompt: Prompt) -> None:
+        await self._speaking().prefill(prompt)
+
+    async def _keep_up(self) -> None:
+        while True:
+            self._look_again.clear()
+            try:
+                await self._look()
+            except HitsendError as error:
+                self._lose(error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY_S if self._problem else REFRESH_S):
+                    await self._look_again.wait()
+
+    async def _look(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_S):
+                models = await self._list_models()
+                if self._dialect is None:
+                    self._dialect = await recognise(self._http, models)
+        except TimeoutError:
+            raise EngineDown("The remote engine does not say which models it has.") from None
+        self._models = self._facts(models, self._dialect)
+        self._problem = None
+        self._known.set()
+
+    def _lose(self, error: HitsendError) -> None:
+        self._problem = error
+        self._dialect = None  # another server may come back at this address
+        if isinstance(error, KeyRefused):
+            self._known.set()
+        else:
+            self._known.clear()
+
+    async def _wait_until_known(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.engine_wait_s):
+                await self._known.wait()
+        except TimeoutError:
+            raise self._problem or EngineDown("The remote engine is not there yet.") from None
+        if self._problem is not None:
+            raise self._problem
+
+    async def _list_models(self) -> tuple[RemoteModel, ...]:
+        answer = await self._http.request("GET", "/v1/models")
+        if answer.status == 404 and self._settings.model != "auto":
+            return (RemoteModel(self._settings.model),)  # it has no list; we were told a name
+        models = read_answer(answer, _ModelList, "").data
+        if not models:
+            raise EngineDown("The remote engine has no models.")
+        return models
+
+    def _facts(self, models: Sequence[RemoteModel], dialect: Dialect) -> tuple[ModelFacts, ...]:
+        names = [model.name for model in models]
+        default = self._settings.model if self._settings.model in names else names[0]
+        facts = [
+            ModelFacts(
+                name=model.name,
+                title=model.name,
+                num_window_tokens=model.max_model_len
+                or dialect.num_window_tokens
+                or self._settings.num_window_tokens,
+                level=dialect.level,
+                where="remote",
+                can_call_tools=dialect.can_call_tools,
+                is_default=model.name == default,
+            )
+            for model in models
+        ]
+        return tuple(sorted(facts, key=lambda one: not one.is_default))
+
+    def _find(self, name: str) -> ModelFacts | None:
+        wanted = self._settings.model if name == "auto" else name
+        if wanted == "auto":
+            return self._models[0]
+        return next((facts for facts in self._models if facts.name == wanted), None)
+
+    def _speaking(self) -> Dialect:
+        if self._dialect is None:
+            raise self._problem or EngineDown("The remote engine is not there yet.")
+        return self._dialect

@@ -1,0 +1,197 @@
+"""Which models are in memory: the one that answers by default, and at most one beside it.
+
+A first start brings up the small model at once, fetches the good one behind, and changes over
+when that is loaded. What was begun on the old one ends there. What fails is tried again later.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+
+from hitsend.engine.catalogue import Catalogue
+from hitsend.engine.contract import Download, EngineStatus
+from hitsend.engine.resident import Resident
+from hitsend.engine.weights import Weights
+from hitsend.errors import EngineDown, Refused, Unavailable, UnknownModel
+from hitsend.settings import Settings
+
+NUM_RESIDENTS = 2
+LOADING_S = 600.0
+FIRST_RETRY_S, LONGEST_RETRY_S = 5.0, 600.0
+UNUSED_S = 5.0
+"""How long the old model stays after the change, for turns between two of its steps."""
+
+
+class Residents:
+    def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
+        self._settings = settings
+        self._catalogue = catalogue
+        self._residents: dict[str, Resident] = {}
+        self._default: Resident | None = None
+        self._is_decided = asyncio.Event()
+        self._downloads: dict[str, Download] = {}
+        self._problem: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        self._tasks.add(asyncio.create_task(self._bring_up()))
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        while self._residents:
+            await self._residents.popitem()[1].close()
+
+    async def find(self, name: str) -> Resident:
+        """The model of that name, ready. Loads it when it is on this machine."""
+        resident = self._residents.get(name)
+        if resident is None:
+            weights = await self._on_disk(name)
+            resident = self._residents.get(name) or await self._load(weights)
+        await resident.until_ready(self._settings.engine_wait_s)
+        return resident
+
+    async def find_default(self) -> Resident:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.engine_wait_s):
+                await self._is_decided.wait()
+        if self._default is None:
+            raise EngineDown(self.status().detail, retry_after_s=5.0)
+        await self._default.until_ready(self._settings.engine_wait_s)
+        return self._default
+
+    async def installed(self) -> list[Weights]:
+        """Those on this machine, the default first."""
+        found = await asyncio.to_thread(self._catalogue.installed)
+        return sorted(found, key=lambda weights: (not self.is_default(weights.name), weights.name))
+
+    def is_default(self, name: str) -> bool:
+        return self._default is not None and self._default.weights.name == name
+
+    def status(self) -> EngineStatus:
+        slots = [resident.slots for resident in self._residents.values()]
+        if self._default:
+            state, detail = self._default.state, self._default.detail
+        elif self._problem:
+            state, detail = "down", self._problem
+        else:
+            state, detail = "starting", " ".join(r.detail for r in self._residents.values())
+        return EngineStatus(
+            state=state,
+            detail=" ".join(
+                part for part in (detail, *map(_told, self._downloads.values())) if part
+            )
+            or "The engine is starting.",
+            num_busy_slots=sum(one.num_busy for one in slots),
+            num_slots=sum(one.num_slots for one in slots),
+            num_waiting=sum(one.num_waiting for one in slots),
+            downloads=tuple(self._downloads.values()),
+        )
+
+    async def _on_disk(self, name: str) -> Weights:
+        found = await self.installed()
+        for weights in found:
+            if weights.name == name:
+                return weights
+        names = ", ".join(weights.name for weights in found) or "none yet"
+        raise UnknownModel(f"There is no model {name!r} here. There is: {names}.", param="model")
+
+    async def _load(self, weights: Weights) -> Resident:
+        """No one can come between: the place is taken before the first wait."""
+        leaving = self._leaving() if len(self._residents) >= NUM_RESIDENTS else None
+        resident = self._residents[weights.name] = Resident(weights, self._settings)
+        if leaving:
+            await leaving.close()
+        resident.start()
+        return resident
+
+    def _leaving(self) -> Resident:
+        """The one that was not used for longest, of those nobody is using."""
+        idle = [
+            resident
+            for resident in self._residents.values()
+            if resident is not self._default and resident.slots.is_idle
+        ]
+        if not idle:
+            raise EngineDown(
+                "Another model is answering in the only place left. Try again in a moment.",
+                retry_after_s=10.0,
+            )
+        leaving = min(idle, key=lambda resident: resident.used_at)
+        return self._residents.pop(leaving.weights.name)
+
+    # From the first start to the model that should answer.
+
+    async def _bring_up(self) -> None:
+        *first, wanted = self._wanted()
+        for retry_s in _retries():
+            for name in first:
+                if self._default is None:
+                    await self._bring(name)
+            if await self._bring(wanted):
+                return
+            await asyncio.sleep(retry_s)
+
+    def _wanted(self) -> tuple[str, ...]:
+        """What to try, in this order; the last is the one that should answer in the end."""
+        if self._settings.model != "auto":
+            return (self._settings.model,)
+        if self._catalogue.find(self._catalogue.default):
+            return (self._catalogue.default,)
+        return (self._catalogue.small, self._catalogue.default)
+
+    async def _bring(self, name: str) -> bool:
+        try:
+            weights = await self._catalogue.pull(name, self._take_progress)
+            self._downloads.pop(name, None)
+            resident = self._residents.get(weights.name) or await self._load(weights)
+            await resident.until_ready(LOADING_S)
+        except (Refused, Unavailable) as error:
+            self._take_problem(name, error.message)
+            return False
+        self._change_to(resident)
+        return True
+
+    def _take_progress(self, download: Download) -> None:
+        self._downloads[download.name] = download
+
+    def _take_problem(self, name: str, problem: str) -> None:
+        self._problem = problem
+        self._is_decided.set()
+        if (download := self._downloads.get(name)) is not None:
+            done, total = download.num_done_bytes, download.num_bytes
+            self._downloads[name] = Download(name, done, total, problem)
+
+    def _change_to(self, resident: Resident) -> None:
+        before, self._default = self._default, resident
+        self._problem = None
+        self._is_decided.set()
+        if before and before is not resident:
+            self._tasks.add(asyncio.create_task(self._retire(before)))
+
+    async def _retire(self, resident: Resident) -> None:
+        is_unused = False
+        while not is_unused:
+            await asyncio.sleep(UNUSED_S)
+            unused_s = time.monotonic() - resident.used_at
+            is_unused = unused_s > UNUSED_S and resident.slots.is_idle
+        if self._residents.get(resident.weights.name) is resident:
+            del self._residents[resident.weights.name]
+            await resident.close()
+
+
+def _retries() -> Iterator[float]:
+    retry_s = FIRST_RETRY_S
+    while True:
+        yield retry_s
+        retry_s = min(retry_s * 2, LONGEST_RETRY_S)
+
+
+def _told(download: Download) -> str:
+    if download.problem:
+        return f"{download.name} could not be fetched: {download.problem}"
+    percent = 100 * download.num_done_bytes // max(download.num_bytes, 1)
+    return f"{download.name} is being fetched: {percent} %."

@@ -1,0 +1,92 @@
+"""Text to token ids, by asking llama.cpp, and only for what was not asked before.
+
+Text and structure are two different questions: in text no special token is ever parsed.
+"""
+
+from collections import OrderedDict
+
+import msgspec
+
+from hitsend.engine.contract import Pieces
+from hitsend.engine.http import Http
+from hitsend.engine.upstream import read_problem
+from hitsend.engine.vocabulary import Vocabulary
+from hitsend.errors import EngineDown
+
+MAX_KEPT_TOKENS = 1_000_000
+
+
+class _Tokenized(msgspec.Struct, frozen=True):
+    tokens: tuple[int, ...]
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    id: int
+    piece: str | tuple[int, ...]
+    """Bytes where it is not whole characters."""
+
+
+class _TokenizedPieces(msgspec.Struct, frozen=True):
+    tokens: tuple[_Piece, ...]
+
+
+class _Question(msgspec.Struct, frozen=True):
+    content: str
+    parse_special: bool
+    add_special: bool = False
+    with_pieces: bool = False
+
+
+class Tokenizer:
+    def __init__(self, http: Http, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._http = http
+        self._kept: OrderedDict[_Question, tuple[int, ...]] = OrderedDict()
+        self._num_kept_tokens = 0
+
+    async def ids_of_text(self, text: str) -> tuple[int, ...]:
+        ids: list[int] = []
+        for piece in self.vocabulary.cut(text):
+            ids += await self._ids(_Question(piece, parse_special=False))
+        return tuple(ids)
+
+    async def ids_of_structure(self, text: str, *, is_first: bool) -> tuple[int, ...]:
+        """The first may bring a token of its own that begins every prompt."""
+        return await self._ids(_Question(text, parse_special=True, add_special=is_first))
+
+    async def pieces_of_text(self, text: str) -> Pieces:
+        found: list[_Piece] = []
+        for piece in self.vocabulary.cut(text):
+            question = _Question(piece, parse_special=False, with_pieces=True)
+            found += msgspec.json.decode(await self._ask(question), type=_TokenizedPieces).tokens
+        return Pieces(
+            tuple([one.id for one in found]),
+            tuple([_bytes(one.piece) for one in found]),
+        )
+
+    async def _ids(self, question: _Question) -> tuple[int, ...]:
+        if (ids := self._kept.get(question)) is not None:
+            self._kept.move_to_end(question)
+            return ids
+        ids = msgspec.json.decode(await self._ask(question), type=_Tokenized).tokens
+        self._keep(question, ids)
+        return ids
+
+    def _keep(self, question: _Question, ids: tuple[int, ...]) -> None:
+        if question in self._kept:
+            return  # asked twice at once
+        self._kept[question] = ids
+        self._num_kept_tokens += len(ids) + 1
+        while self._num_kept_tokens > MAX_KEPT_TOKENS:
+            _, oldest = self._kept.popitem(last=False)
+            self._num_kept_tokens -= len(oldest) + 1
+
+    async def _ask(self, question: _Question) -> bytes:
+        answer = await self._http.request("POST", "/tokenize", msgspec.json.encode(question))
+        if answer.status != 200:
+            raise EngineDown(f"The engine cannot tokenise: {read_problem(answer.body).message}")
+        return answer.body
+
+
+def _bytes(piece: str | tuple[int, ...]) -> bytes:
+    return piece.encode() if isinstance(piece, str) else bytes(piece)

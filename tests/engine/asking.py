@@ -1,0 +1,91 @@
+"""What the tests of the real engine say to it, and hear."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+
+from hitsend.engine import Engine, Finished, Generated, Generation, Prompt, PromptWasRead
+from hitsend.messages import Message, Sampling, Text, Token
+
+GREEDY = Sampling(temperature=0, max_tokens=16)
+LONG = Sampling(temperature=0, max_tokens=900, logit_bias=((2, -100.0), (0, -100.0)))
+"""Without the two tokens the small model ends with."""
+
+
+class Answer:
+    """Everything one generation said, in the order every engine promises."""
+
+    read: PromptWasRead
+    finished: Finished
+
+    def __init__(self) -> None:
+        self.tokens: list[Token] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(token.text for token in self.tokens)
+
+
+def user(text: str) -> Message:
+    return Message("user", (Text(text),), "user")
+
+
+async def prompt_of(engine: Engine, text: str, model: str = "auto") -> Prompt:
+    return await engine.encode(model, [user(text)])
+
+
+async def answer_of(engine: Engine, prompt: Prompt, sampling: Sampling = GREEDY) -> Answer:
+    answer = Answer()
+    async with asyncio.timeout(60), aclosing(engine.generate(prompt, sampling)) as steps:
+        async for step in steps:
+            match step:
+                case PromptWasRead():
+                    assert not answer.tokens
+                    answer.read = step
+                case Generated(text, tokens):
+                    assert text == "".join(token.text for token in tokens)
+                    answer.tokens += tokens
+                case Finished():
+                    answer.finished = step
+    return answer
+
+
+async def heard_to_the_end(steps: AsyncGenerator[Generation, None]) -> None:
+    async for _ in steps:
+        continue
+
+
+def engine_processes(parent: int = 0) -> set[int]:
+    """The processes of models that `parent` (or this one) has started."""
+    parent = parent or os.getpid()
+    return {
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and _is_engine_of(entry, parent)
+    }
+
+
+def _is_engine_of(process: Path, parent: int) -> bool:
+    try:
+        command = (process / "cmdline").read_bytes()
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False  # it ended while we looked
+    return int(fields[1]) == parent and b"engine/child.py" in command
+
+
+async def gone(process: int) -> None:
+    """Returns when the process has ended, whoever it belongs to."""
+    try:
+        descriptor = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(descriptor, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        asyncio.get_running_loop().remove_reader(descriptor)
+        os.close(descriptor)

@@ -1,0 +1,141 @@
+"""The process of a model dies, hangs, or is left alone, and what becomes of the rest."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+import pytest
+from tests.engine.asking import (
+    LONG,
+    answer_of,
+    engine_processes,
+    gone,
+    heard_to_the_end,
+    prompt_of,
+)
+
+from hitsend.engine import Catalogue, Generated, LlamaEngine
+from hitsend.engine.weights import Weights
+from hitsend.errors import EngineLost
+from hitsend.settings import Settings
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+SILENCE_S = 3.0
+
+Starting: TypeAlias = Callable[[], AbstractAsyncContextManager[tuple[LlamaEngine, int]]]
+
+
+@pytest.fixture
+def starting(settings: Settings, catalogue: Catalogue, small: Weights) -> Starting:
+    """An engine of its own for each test, and the process it has started."""
+
+    @asynccontextmanager
+    async def starting() -> AsyncGenerator[tuple[LlamaEngine, int], None]:
+        others = engine_processes()
+        impatient = msgspec.structs.replace(settings, engine_silence_s=SILENCE_S)
+        engine = LlamaEngine(impatient, catalogue)
+        await engine.start()
+        try:
+            await engine.resolve("auto")
+            (process,) = engine_processes() - others
+            yield engine, process
+        finally:
+            await engine.close()
+
+    return starting
+
+
+async def test_an_answer_is_lost_at_once_when_its_engine_is_killed(starting: Starting) -> None:
+    async with starting() as (engine, process):
+        prompt = await prompt_of(engine, "Tell me a long story.")
+        async with aclosing(engine.generate(prompt, LONG)) as steps:
+            while not isinstance(await anext(steps), Generated):
+                continue
+            os.kill(process, signal.SIGKILL)
+            killed_at = time.monotonic()
+            with pytest.raises(EngineLost):
+                await heard_to_the_end(steps)
+        assert time.monotonic() - killed_at < 2
+        assert (await answer_of(engine, prompt)).text
+        assert time.monotonic() - killed_at < 10
+        assert engine.status().state == "ready"
+
+
+async def test_those_who_wait_are_answered_after_the_restart(starting: Starting) -> None:
+    async with starting() as (engine, process):
+        prompt = await prompt_of(engine, "Tell me a long story.")
+        first = engine.generate(prompt, LONG)
+        await anext(first)
+        waiting = asyncio.create_task(answer_of(engine, prompt))
+        while not engine.status().num_waiting:
+            await anext(first)
+        os.kill(process, signal.SIGKILL)
+        with pytest.raises(EngineLost):
+            await heard_to_the_end(first)
+        assert (await waiting).text
+
+
+async def test_an_engine_that_hangs_is_lost_after_its_silence_and_replaced(
+    starting: Starting,
+) -> None:
+    async with starting() as (engine, process):
+        prompt = await prompt_of(engine, "Tell me a long story.")
+        async with aclosing(engine.generate(prompt, LONG)) as steps:
+            await anext(steps)
+            os.kill(process, signal.SIGSTOP)
+            async with asyncio.timeout(SILENCE_S + 5):
+                with pytest.raises(EngineLost):
+                    await heard_to_the_end(steps)
+        async with asyncio.timeout(30):
+            await gone(process)
+        assert (await answer_of(engine, prompt)).text
+
+
+async def test_closing_the_engine_ends_its_process(starting: Starting) -> None:
+    async with starting() as (engine, process):
+        await engine.close()
+        async with asyncio.timeout(5):
+            await gone(process)
+
+
+ORPHANING = """
+import asyncio, sys
+from hitsend.engine import Catalogue, LlamaEngine
+from hitsend.settings import Settings
+
+async def main():
+    settings = Settings(model=sys.argv[1], num_slots=1, num_window_tokens=256, engine_wait_s=60)
+    engine = LlamaEngine(settings, Catalogue(settings.models_dir, None))
+    await engine.start()
+    await engine.resolve("auto")
+    sys.stdout.write("ready")
+    sys.stdout.flush()
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+async def test_no_model_outlives_a_killed_server(small: Weights) -> None:
+    source = Path(__file__).parents[2] / "src"
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", ORPHANING, small.name,
+        stdout=asyncio.subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(source)},
+    )  # fmt: skip
+    assert server.stdout
+    async with asyncio.timeout(60):
+        assert await server.stdout.readexactly(5) == b"ready"
+        (model,) = engine_processes(server.pid)
+        server.kill()
+        await server.communicate()
+    async with asyncio.timeout(5):
+        await gone(model)

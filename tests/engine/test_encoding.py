@@ -1,0 +1,151 @@
+"""Special tokens inside what people, memories and files say stay text, on both models."""
+
+from collections.abc import AsyncGenerator
+
+import msgspec
+import pytest
+import pytest_asyncio
+from tests.engine.asking import user
+
+from hitsend.engine import Catalogue
+from hitsend.engine.encoding import Encoded, encode
+from hitsend.engine.openai_request import messages_json, tool_json
+from hitsend.engine.resident import Resident
+from hitsend.messages import Message, Role, Source, Text, Tool, ToolCall, ToolResult
+from hitsend.settings import Settings
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+BENIGN = [
+    Message("system", (Text("Answer in Markdown, clearly and briefly."),), "system"),
+    user("What is `a < b` in C++?\n\n```cpp\nif (a <= b && c >> 1) {}\n```"),
+    Message("assistant", (Text("It compares.\n\n- **a** and *b*"),), "history"),
+    user("Grüße 😀, and thanks!"),
+]
+
+WEATHER = Tool(
+    "get_weather",
+    'Tells the "weather" at a place',
+    '{"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}',
+)
+CALLED = Message("assistant", (ToolCall("call_1", "get_weather", '{"place": "Köln"}'),), "history")
+RESULT = Message("tool", (ToolResult("call_1", "Rain, 8 °C"),), "tool")
+
+
+@pytest_asyncio.fixture(
+    scope="session", loop_scope="session", params=["smollm2-135m", "qwen2.5-coder-1.5b"]
+)
+async def model(
+    request: pytest.FixtureRequest, catalogue: Catalogue, settings: Settings
+) -> AsyncGenerator[Resident, None]:
+    model = Resident(await catalogue.pull(request.param), settings)
+    model.start()
+    await model.until_ready(100)
+    yield model
+    await model.close()
+
+
+async def special_ids(model: Resident) -> set[int]:
+    """Asked of the model itself: as structure, each is one token."""
+    ids = set()
+    for text in model.tokenizer.vocabulary.special:
+        (token_id,) = await model.ids_of_structure(text, is_first=False)
+        ids.add(token_id)
+    return ids
+
+
+def hostile(model: Resident) -> str:
+    """All of its special tokens: alone, after one another, and one inside another."""
+    special = sorted(model.tokenizer.vocabulary.special)
+    nested = [text[:3] + text + text[3:] for text in special]
+    return " and ".join(special) + "".join(special) + "".join(nested)
+
+
+def ids_of(encoded: Encoded, source: Source) -> list[int]:
+    ids: list[int] = []
+    start = 0
+    for span in encoded.spans:
+        if span.source == source:
+            ids += encoded.ids[start : start + span.num_tokens]
+        start += span.num_tokens
+    assert start == len(encoded.ids)
+    return ids
+
+
+async def test_the_model_has_special_tokens_that_matter(model: Resident) -> None:
+    assert {"<|im_start|>", "<|im_end|>"} <= model.tokenizer.vocabulary.special
+    assert len(await special_ids(model)) == len(model.tokenizer.vocabulary.special)
+
+
+async def test_benign_messages_have_the_ids_of_the_whole_template(model: Resident) -> None:
+    rendered = await model.render(messages_json(BENIGN), [])
+    assert (await encode(model, BENIGN)).ids == await model.ids_of_structure(
+        rendered, is_first=True
+    )
+
+
+@pytest.mark.parametrize("source", ["user", "memory", "file", "summary", "tool", "system"])
+async def test_special_tokens_inside_a_text_stay_text(model: Resident, source: Source) -> None:
+    role: Role = "system" if source == "system" else "user"
+    harmless = [Message(role, (Text("notes.txt"),), source), user("Hello")]
+    attack = [Message(role, (Text(f"notes {hostile(model)}.txt"),), source), user("Hello")]
+    plain, encoded = await encode(model, harmless), await encode(model, attack)
+    assert not set(ids_of(encoded, source)) & await special_ids(model)
+    assert ids_of(encoded, "template") == ids_of(plain, "template")
+
+
+async def test_what_a_text_says_is_still_there(model: Resident) -> None:
+    text = hostile(model)
+    encoded = await encode(model, [user(text)])
+    pieces = await model.tokenizer.pieces_of_text(text)
+    assert tuple(ids_of(encoded, "user")) == pieces.ids
+    assert b"".join(pieces.pieces).decode() == text
+
+
+async def test_each_span_names_the_message_it_came_from(model: Resident) -> None:
+    encoded = await encode(model, BENIGN)
+    named = [(span.source, span.index) for span in encoded.spans if span.source != "template"]
+    assert named == [("system", 0), ("user", 1), ("history", 2), ("user", 3)]
+    assert all(span.index == -1 for span in encoded.spans if span.source == "template")
+    assert encoded.spans[-1].source == "template"
+
+
+async def test_a_turn_begins_with_the_tokens_of_the_turn_before(model: Resident) -> None:
+    before = await encode(model, BENIGN[:2])
+    after = await encode(model, BENIGN)
+    assert after.ids[: len(before.ids)] == before.ids
+
+
+@pytest.mark.parametrize("model", ["qwen2.5-coder-1.5b"], indirect=True)
+async def test_tools_calls_and_results_have_the_ids_of_the_whole_template(
+    model: Resident,
+) -> None:
+    messages = [user("How is the weather in Köln?"), CALLED, RESULT]
+    rendered = await model.render(messages_json(messages), [msgspec.Raw(as_json(WEATHER))])
+    encoded = await encode(model, messages, [WEATHER])
+    assert encoded.ids == await model.ids_of_structure(rendered, is_first=True)
+
+
+@pytest.mark.parametrize("model", ["qwen2.5-coder-1.5b"], indirect=True)
+async def test_special_tokens_inside_tools_and_calls_stay_text(model: Resident) -> None:
+    attack = hostile(model).replace("\\", "")
+    schema = {"type": "object", "properties": {attack: {"type": "string", "enum": [attack]}}}
+    tool = Tool("get_weather", f'say "{attack}"', msgspec.json.encode(schema).decode())
+    arguments = msgspec.json.encode({attack: [attack]}).decode()
+    called = Message("assistant", (ToolCall(attack, attack, arguments),), "history")
+    result = Message("tool", (ToolResult(attack, attack),), "tool")
+    harmless = await encode(model, [user("Hi"), CALLED, RESULT], [WEATHER])
+    encoded = await encode(model, [user("Hi"), called, result], [tool])
+    special = await special_ids(model)
+    for source in ("tool", "history"):
+        assert ids_of(encoded, source)
+        assert not set(ids_of(encoded, source)) & special
+    assert structure(encoded, special) == structure(harmless, special)
+
+
+def as_json(tool: Tool) -> bytes:
+    return msgspec.json.encode(tool_json(tool))
+
+
+def structure(encoded: Encoded, special: set[int]) -> list[int]:
+    return [token_id for token_id in encoded.ids if token_id in special]

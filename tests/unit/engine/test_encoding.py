@@ -1,0 +1,110 @@
+"""Messages to ids, with a model made of one token for each character."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitsend.engine.encoding import encode
+from hitsend.engine.openai_request import Json
+from hitsend.errors import Refused
+from hitsend.events import Span
+from hitsend.messages import Message, Text, Tool, ToolCall, ToolResult
+
+SPECIAL = 1_000_000
+"""`#` is this model's special token: as structure it is this id, as text its own code."""
+
+
+class Letters:
+    can_call_tools = True
+
+    async def render(self, messages: Sequence[Json], tools: Sequence[object]) -> str:
+        said = msgspec.json.encode(tools).decode() + "#" if tools else ""
+        for message in messages:
+            said += f"#{message['role']}\n{message['content']}"
+            if "tool_calls" in message:
+                said += msgspec.json.encode(message["tool_calls"]).decode()
+        return said + "#"
+
+    async def ids_of_structure(self, text: str, *, is_first: bool) -> tuple[int, ...]:
+        return tuple(SPECIAL if letter == "#" else ord(letter) for letter in text)
+
+    async def ids_of_text(self, text: str) -> tuple[int, ...]:
+        return tuple(map(ord, text))
+
+    def is_plain(self, text: str) -> bool:
+        return "#" not in text
+
+
+def user(text: str) -> Message:
+    return Message("user", (Text(text),), "user")
+
+
+def text_of(ids: Sequence[int]) -> str:
+    return "".join("\0" if one == SPECIAL else chr(one) for one in ids)
+
+
+async def test_text_between_structure_keeps_its_source() -> None:
+    encoded = await encode(Letters(), [Message("system", (Text("Be"),), "system"), user("a#b")])
+    assert text_of(encoded.ids) == "\0system\nBe\0user\na#b\0"
+    assert encoded.spans == (
+        Span("template", -1, 8),
+        Span("system", 0, 2),
+        Span("template", -1, 6),
+        Span("user", 1, 3),
+        Span("template", -1, 1),
+    )
+
+
+@given(st.text(max_size=40))
+async def test_no_text_ever_becomes_structure(text: str) -> None:
+    encoded = await encode(Letters(), [user(text)])
+    assert text_of(encoded.ids) == f"\0user\n{text}\0"
+    assert encoded.ids.count(SPECIAL) == 2
+
+
+async def test_a_message_in_parts_is_one_stretch() -> None:
+    message = Message("user", (Text("one"), Text("two")), "file")
+    encoded = await encode(Letters(), [message])
+    assert Span("file", 0, 6) in encoded.spans
+
+
+async def test_hostile_strings_in_a_tool_stay_text_and_stay_json() -> None:
+    tool = Tool("f", 'say "#"', '{"properties": {"#": {"enum": ["#", "fine"]}}}')
+    encoded = await encode(Letters(), [user("Hi")], [tool])
+    assert encoded.ids.count(SPECIAL) == 3
+    definition = text_of(encoded.ids).partition("\0")[0]
+    (written,) = msgspec.json.decode(definition)
+    assert written["function"]["description"] == 'say "#"'
+    assert written["function"]["parameters"]["properties"] == {"#": {"enum": ["#", "fine"]}}
+
+
+async def test_hostile_calls_and_results_stay_text() -> None:
+    call = Message("assistant", (ToolCall("#1", "#f", '{"#": ["#"]}'),), "history")
+    result = Message("tool", (ToolResult("#1", "# found"),), "tool")
+    encoded = await encode(Letters(), [call, result])
+    assert encoded.ids.count(SPECIAL) == 3
+    assert Span("tool", 1, len("# found")) in encoded.spans
+    assert any(span.source == "history" and span.index == 0 for span in encoded.spans)
+
+
+async def test_arguments_that_are_not_json_go_in_as_a_string() -> None:
+    call = Message("assistant", (ToolCall("1", "f", "not # json"),), "history")
+    encoded = await encode(Letters(), [call])
+    assert "not # json" in text_of(encoded.ids)
+    assert encoded.ids.count(SPECIAL) == 2
+
+
+async def test_a_model_without_calls_reads_them_as_text() -> None:
+    model = Letters()
+    model.can_call_tools = False
+    call = Message("assistant", (ToolCall("1", "f", '{"a": 1}'),), "history")
+    encoded = await encode(model, [call])
+    assert '{"name": "f", "arguments": {"a": 1}}' in text_of(encoded.ids)
+
+
+async def test_a_tool_whose_parameters_are_not_json_is_refused() -> None:
+    with pytest.raises(Refused, match="'f'"):
+        await encode(Letters(), [user("Hi")], [Tool("f", "", "{")])

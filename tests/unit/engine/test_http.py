@@ -1,0 +1,208 @@
+"""The thin HTTP client, against a server that misbehaves in every way a test can think of."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+from tests.unit.engine.fake_server import STREAM_HEAD, Request, chunked, serving, whole
+
+from hitsend.engine.http import Http, parse_address
+from hitsend.errors import EngineDown, EngineLost, Refused
+
+
+@asynccontextmanager
+async def answering(*pieces: bytes, silence_s: float = 5.0) -> AsyncGenerator[Http, None]:
+    """A client of a server that writes these pieces, one by one, and hangs up."""
+
+    async def write(request: Request, writer: asyncio.StreamWriter) -> None:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async with serving(write) as server:
+        http = Http(parse_address(server.url), silence_s=silence_s)
+        yield http
+        http.close()
+
+
+async def read_all(http: Http) -> bytes:
+    body = b""
+    async with http.stream("GET", "/") as stream:
+        while more := await stream.read():
+            body += more
+    return body
+
+
+async def test_an_answer_is_read_whole() -> None:
+    async with answering(whole(b"hello", "201 Created", Retry_After="3")) as http:
+        answer = await http.request("POST", "/", b"{}")
+    assert (answer.status, answer.body, answer.headers["retry-after"]) == (201, b"hello", "3")
+
+
+async def test_chunks_are_joined_wherever_they_are_cut() -> None:
+    data = STREAM_HEAD + chunked(b"hello ") + chunked(b"world") + chunked(b"")
+    for cut in range(1, len(data)):
+        async with answering(data[:cut], data[cut:]) as http:
+            assert await read_all(http) == b"hello world"
+
+
+async def test_what_arrived_together_is_one_read() -> None:
+    async with (
+        answering(STREAM_HEAD + chunked(b"a") + chunked(b"b") + chunked(b"")) as http,
+        http.stream("GET", "/") as stream,
+    ):
+        assert await stream.read() == b"ab"
+        assert await stream.read() == b""
+
+
+async def test_an_answer_may_end_with_the_connection() -> None:
+    async with answering(b"HTTP/1.1 200 OK\r\n\r\nhello") as http:
+        assert await read_all(http) == b"hello"
+
+
+async def test_an_engine_that_is_not_there_is_down() -> None:
+    async with serving(lambda request, writer: asyncio.sleep(0)) as server:
+        url = server.url
+    with pytest.raises(EngineDown, match="cannot be reached"):
+        await Http(parse_address(url)).request("GET", "/")
+
+
+async def test_an_engine_that_hangs_up_without_a_word_is_down() -> None:
+    async with answering() as http:
+        with pytest.raises(EngineDown, match="hung up"):
+            await http.request("GET", "/")
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [STREAM_HEAD + chunked(b"hel"), STREAM_HEAD + b"5\r\nhe", whole(b"hello")[:-1]],
+)
+async def test_an_answer_cut_short_is_lost_but_its_beginning_is_heard(beginning: bytes) -> None:
+    async with answering(beginning) as http, http.stream("GET", "/") as stream:
+        assert (await stream.read()).startswith(b"he")
+        with pytest.raises(EngineLost, match="hung up in the middle"):
+            await stream.read()
+
+
+async def test_an_engine_that_falls_silent_is_lost() -> None:
+    async def fall_silent(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + chunked(b"so"))
+        await asyncio.Event().wait()
+
+    async with serving(fall_silent) as server:
+        http = Http(parse_address(server.url), silence_s=0.05)
+        async with asyncio.timeout(5), http.stream("GET", "/") as stream:
+            assert await stream.read() == b"so"
+            with pytest.raises(EngineLost, match=r"silent for 0\.05 s"):
+                await stream.read()
+
+
+@pytest.mark.parametrize("noise", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\n" + b"a" * 99_999])
+async def test_what_is_not_http_is_refused(noise: bytes) -> None:
+    async with asyncio.timeout(5), answering(noise) as http:
+        with pytest.raises(EngineDown, match="answered with"):
+            await http.request("GET", "/")
+
+
+async def test_broken_chunks_are_a_lost_answer() -> None:
+    async with answering(STREAM_HEAD + chunked(b"fine") + b"not a length\r\n") as http:
+        with pytest.raises(EngineLost):
+            await read_all(http)
+
+
+async def test_leaving_the_block_hangs_up() -> None:
+    async def go_on(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + chunked(b"word"))
+        await asyncio.Event().wait()
+
+    async with serving(go_on) as server, asyncio.timeout(5):
+        async with Http(parse_address(server.url)).stream("GET", "/") as stream:
+            await stream.read()
+        await server.client_left.wait()
+
+
+async def test_a_reader_that_lags_slows_the_engine_and_loses_nothing() -> None:
+    piece = chunked(b"x" * 65_536)
+    longest, num_bytes = 0, 0
+    async with (
+        asyncio.timeout(10),
+        answering(STREAM_HEAD, *[piece] * 200, chunked(b"")) as http,
+        http.stream("GET", "/") as stream,
+    ):
+        while more := await stream.read():
+            longest, num_bytes = max(longest, len(more)), num_bytes + len(more)
+            for _ in range(100):
+                await asyncio.sleep(0)
+    assert num_bytes == 200 * 65_536
+    assert longest < 2 * 2**20
+
+
+async def test_tls_is_spoken_and_the_certificate_checked() -> None:
+    async def answer(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(whole(b"hello"))
+
+    authority = trustme.CA()
+    server_side = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(server_side)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    async with serving(answer, server_side) as server:
+        address = parse_address(server.url)
+        assert (await Http(address, tls=trusting).request("GET", "/")).body == b"hello"
+        with pytest.raises(EngineDown, match="CERTIFICATE_VERIFY_FAILED"):
+            await Http(address).request("GET", "/")
+
+
+class KeepsAlive:
+    """A server that answers several requests on one connection."""
+
+    def __init__(self, num_answers: int) -> None:
+        self.connections: list[asyncio.Task[None]] = []
+        self._num_answers = num_answers
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.append(asyncio.create_task(self._answer(reader, writer)))
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(self._num_answers):
+            if not await reader.readline():
+                break
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize(("num_answers", "num_connections"), [(10, 1), (1, 4)])
+async def test_connections_are_used_again_unless_the_engine_closed_them(
+    tmp_path: Path, num_answers: int, num_connections: int
+) -> None:
+    keeps_alive = KeepsAlive(num_answers)
+    server = await asyncio.start_unix_server(keeps_alive.serve, tmp_path / "engine.sock")
+    http = Http(parse_address(f"unix:{tmp_path / 'engine.sock'}"), key="secret")
+    for _ in range(4):
+        assert (await http.request("GET", "/")).body == b"ok"
+    assert len(keeps_alive.connections) == num_connections
+    http.close()
+    server.close()
+    await asyncio.wait(keeps_alive.connections, timeout=5)
+
+
+async def test_the_key_goes_along() -> None:
+    async def echo(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(whole(request.headers["authorization"].encode()))
+
+    async with serving(echo) as server:
+        answer = await Http(parse_address(server.url), key="secret").request("GET", "/")
+    assert answer.body == b"Bearer secret"
+
+
+@pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", "http://x:port", "unix:"])
+def test_what_is_not_an_address_is_refused(url: str) -> None:
+    with pytest.raises(Refused, match="not an address"):
+        parse_address(url)

@@ -1,0 +1,68 @@
+"""Special tokens by name, and text cut so that none is left whole."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitsend.engine.vocabulary import Vocabulary, read_vocabulary
+from hitsend.errors import ModelBroken
+
+VOCABULARY = Vocabulary(9, ["<s>"], ["<a>", "<a><b>", "aa", "\n\n", "x"])
+
+
+def string(text: str) -> bytes:
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def gguf() -> bytes:
+    tokens = ["<s>", "word", "<tool>", "é"]
+    entries = [
+        string("general.name") + struct.pack("<I", 8) + string("Tiny"),
+        string("numbers") + struct.pack("<IIQ", 9, 4, 2) + struct.pack("<II", 1, 2),
+        string("nested") + struct.pack("<IIQ", 9, 8, 1) + string("skipped"),
+        string("tokenizer.ggml.tokens")
+        + struct.pack("<IIQ", 9, 8, len(tokens))
+        + b"".join(map(string, tokens)),
+        string("tokenizer.ggml.token_type")
+        + struct.pack("<IIQ", 9, 5, len(tokens))
+        + struct.pack("<4i", 3, 1, 4, 1),
+        string("flag") + struct.pack("<I?", 7, True),
+    ]
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(entries)) + b"".join(entries)
+
+
+def test_special_tokens_are_read_from_the_weights(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(gguf())
+    vocabulary = read_vocabulary(path)
+    assert vocabulary.special == {"<s>", "<tool>"}
+    assert vocabulary.num_tokens == 4
+    assert list(vocabulary.cut("a <tool> <s>")) == ["a <", "tool> <s>"]
+
+
+def test_a_vocabulary_that_ends_too_soon_is_broken(tmp_path: Path) -> None:
+    path = tmp_path / "short.gguf"
+    path.write_bytes(gguf()[:-40])
+    with pytest.raises(ModelBroken, match="short.gguf"):
+        read_vocabulary(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_plain"), [("hello", True), ("<s", True), ("a <s> b", False), ("<a>", False)]
+)
+def test_plain_text_holds_no_special_token(text: str, is_plain: bool) -> None:
+    assert VOCABULARY.is_plain(text) is is_plain
+
+
+@given(st.text("<ab>s\nx", max_size=30))
+def test_no_piece_holds_a_token_that_is_always_parsed(text: str) -> None:
+    pieces = list(VOCABULARY.cut(text))
+    assert "".join(pieces) == text
+    assert not any(token in piece for piece in pieces for token in ("<a>", "<a><b>", "aa"))
+
+
+def test_a_text_without_such_tokens_is_one_piece() -> None:
+    assert list(VOCABULARY.cut("plain <s> text\n\n")) == ["plain <s> text\n\n"]
