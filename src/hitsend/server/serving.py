@@ -103,6 +103,6 @@ async def _signal() -> None:
 
 
 def _log_to_stderr(settings: Settings) -> None:
-    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(message)s")
-    for chatty in ("alembic", "httpx2", "httpcore2", "uvicorn"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    """Of others only warnings: at finer levels some libraries write down what people said."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
+    logging.getLogger("hitsend").setLevel(settings.log_level.upper())
