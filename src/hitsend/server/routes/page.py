@@ -42,5 +42,5 @@ async def asset(call: Call) -> Response:
 def _index() -> Response:
     path = STATIC / "index.html"
     if not path.is_file():
-        raise Unavailable("The page has not been built. Run `make web`, or install a wheel.")
+        raise Unavailable("The page has not been built. Run `make run`, or install a wheel.")
     return FileResponse(path, headers=ASK_AGAIN)

@@ -1,0 +1,71 @@
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+from tests.browser.world import ROOT, Network, Person, Server
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    if not (ROOT / "src/hitsend/server/static/index.html").is_file():
+        pytest.fail(
+            "The page has not been built. Run `npm ci && npm run build` in web/, or `make run`."
+        )
+    running = Server(tmp_path)
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def network(server: Server) -> Iterator[Network]:
+    between = Network(server.port)
+    yield between
+    between.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.fail("These tests need Chromium on PATH, for example: apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def new_person(browser: Browser, server: Server) -> Iterator[Callable[[], Person]]:
+    people: list[Person] = []
+
+    def come() -> Person:
+        people.append(Person(browser.new_page(), server))
+        return people[-1]
+
+    yield come
+    noted = [note for person in people for note in person.noted]
+    for person in people:
+        person.page.context.close()
+    assert noted == []
+
+
+@pytest.fixture
+def ada(new_person: Callable[[], Person]) -> Person:
+    """The first person here, who has just become the administrator."""
+    person = new_person()
+    person.visit()
+    person.create_account("ada")
+    return person

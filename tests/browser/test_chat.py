@@ -1,0 +1,209 @@
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+from tests.browser.world import Network, Person, Server
+
+WORDS = " ".join(f"word{number}" for number in range(120))
+SLOWLY = f"!script pace=15ms\n{WORDS}"
+
+
+def test_an_answer_is_seen_growing(ada: Person) -> None:
+    ada.say(SLOWLY)
+    ada.answers.locator(".prose").wait_for()
+    seen = ada.answer_text
+    ada.page.wait_for_function(
+        "(before) => document.querySelector('.prose').innerText.length > before", arg=len(seen) + 50
+    )
+    assert ada.stop.is_visible()
+    ada.wait_for_answer()
+
+    assert WORDS.startswith(seen)
+    assert ada.answer_text == WORDS
+    expect(ada.answers.last).to_contain_text(re.compile(r"\d+ tokens · \d+ tokens/s"))
+
+
+def test_a_new_conversation_gets_an_address_and_a_place_in_the_list(ada: Person) -> None:
+    ada.ask("What is a turn?")
+
+    assert re.search(r"/c/[\w-]+$", ada.page.url)
+    expect(ada.conversations).to_have_count(1)
+    expect(ada.conversations.first).to_contain_text("What is a turn?")
+
+
+def test_stopping_keeps_what_was_said(ada: Person) -> None:
+    ada.say(SLOWLY)
+    ada.answers.locator(".prose", has_text="word9").wait_for()
+    ada.stop.click()
+    ada.wait_for_answer()
+    expect(ada.page.get_by_text("You stopped this answer.")).to_be_visible()
+    said = ada.answer_text
+    assert WORDS.startswith(said)
+    assert said != WORDS
+    ada.page.reload()
+    ada.wait_for_answer()
+
+    assert ada.answer_text == said
+
+
+def test_a_reload_in_the_middle_goes_on_to_the_exact_end(ada: Person) -> None:
+    ada.say(SLOWLY)
+    ada.answers.locator(".prose", has_text="word9").wait_for()
+    ada.page.reload()
+    ada.stop.wait_for()
+    ada.wait_for_answer()
+
+    assert ada.answer_text == WORDS
+
+
+def test_leaving_and_coming_back_goes_on_too(ada: Person) -> None:
+    ada.say(SLOWLY)
+    ada.answers.locator(".prose", has_text="word9").wait_for()
+    ada.page.get_by_role("link", name="New chat").click()
+    expect(ada.page.get_by_text("What is on your mind?")).to_be_visible()
+    ada.page.go_back()
+    ada.wait_for_answer()
+
+    assert ada.answer_text == WORDS
+
+
+def test_a_network_that_is_cut_again_and_again_costs_not_one_letter(
+    new_person: Callable[[], Person], network: Network
+) -> None:
+    ada = new_person()
+    ada.url = network.url
+    ada.visit()
+    ada.create_account("ada")
+    ada.say(SLOWLY)
+    for word in ("word9", "word30", "word60"):
+        ada.answers.locator(".prose", has_text=word).wait_for()
+        with ada.page.expect_request("**/events"):
+            network.cut()
+    ada.wait_for_answer()
+
+    assert ada.answer_text == WORDS
+
+
+def test_an_engine_that_dies_is_told_and_what_was_said_is_kept(ada: Person) -> None:
+    ada.say(f"!script pace=5ms die=40\n{WORDS}")
+    ada.page.get_by_role("button", name="Try again").wait_for()
+    said = ada.answer_text
+    assert said
+    assert WORDS.startswith(said)
+    ada.page.reload()
+    ada.page.get_by_role("button", name="Try again").wait_for()
+
+    assert ada.answer_text == said
+
+
+def test_an_engine_that_is_down_is_told_and_can_be_asked_again(ada: Person) -> None:
+    ada.say("!script error")
+    ada.page.get_by_role("button", name="Try again").click()
+
+    expect(ada.page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(ada.questions).to_have_count(1)
+
+
+def test_a_server_that_is_killed_and_comes_back_has_lost_nothing(
+    ada: Person, server: Server
+) -> None:
+    ada.say(SLOWLY)
+    ada.answers.locator(".prose", has_text="word20").wait_for()
+    server.kill()
+    seen = ada.answer_text
+    server.start()
+    ada.wait_for_answer()
+
+    assert ada.answer_text.startswith(seen)
+    assert WORDS.startswith(ada.answer_text)
+    expect(ada.page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_an_edited_message_is_a_branch_and_both_can_be_read(ada: Person) -> None:
+    ada.ask("!script\nfirst answer")
+    ada.questions.hover()
+    ada.page.get_by_role("button", name="Edit message").click()
+    ada.page.get_by_label("Edit message").fill("!script\nsecond answer")
+    ada.page.get_by_label("Edit message").press("Enter")
+    expect(ada.answers.locator(".prose")).to_have_text("second answer")
+    ada.wait_for_answer()
+    expect(ada.questions).to_contain_text("2/2")
+    ada.page.get_by_role("button", name="Previous version").click()
+    expect(ada.answers.locator(".prose")).to_have_text("first answer")
+    ada.page.reload()
+
+    expect(ada.answers.locator(".prose")).to_have_text("first answer")
+    expect(ada.questions).to_contain_text("1/2")
+
+
+def test_answering_again_stands_beside_the_first_answer(ada: Person) -> None:
+    ada.ask("!script\nthe same again")
+    ada.page.get_by_role("button", name="Answer again").click()
+    expect(ada.answers).to_contain_text("2/2")
+    ada.wait_for_answer()
+    ada.page.get_by_role("button", name="Previous version").click()
+
+    expect(ada.answers).to_contain_text("1/2")
+    expect(ada.answers).to_have_count(1)
+
+
+def test_a_conversation_goes_on_after_the_first_answer(ada: Person) -> None:
+    ada.ask("!script\none")
+    ada.ask("!script\ntwo")
+    ada.page.reload()
+
+    expect(ada.answers.locator(".prose")).to_have_text(["one", "two"])
+
+
+def test_a_conversation_can_be_renamed_found_and_deleted(ada: Person) -> None:
+    ada.ask("!script\nThe capital is Ouagadougou, as far as I know.")
+    row = ada.conversations.first
+    row.hover()
+    row.get_by_role("button", name="Rename").click()
+    ada.page.get_by_label("New title").fill("Geography")
+    ada.page.get_by_label("New title").press("Enter")
+    expect(row).to_contain_text("Geography")
+    ada.page.get_by_label("Search conversations").fill("Ouagadougou")
+    expect(row.locator("mark")).to_have_text("Ouagadougou")
+    row.hover()
+    row.get_by_role("button", name="Delete").click()
+    ada.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+
+    expect(ada.conversations).to_have_count(0)
+    expect(ada.page.get_by_text("What is on your mind?")).to_be_visible()
+
+
+def test_scrolling_follows_only_a_reader_at_the_bottom(ada: Person) -> None:
+    lines = "\n\n".join(f"Paragraph {number}." for number in range(90))
+    ada.say(f"!script pace=12ms\n{lines}")
+    messages = ada.page.get_by_role("region", name="Messages")
+    ada.answers.get_by_text("Paragraph 40.").wait_for()
+    expect(ada.answers.get_by_text("Paragraph 40.")).to_be_in_viewport()
+    messages.evaluate("(list) => list.scrollTo(0, 0)")
+    ada.page.get_by_role("button", name="To the newest").wait_for()
+    ada.wait_for_answer()
+    assert messages.evaluate("(list) => list.scrollTop") == 0
+    ada.page.get_by_role("button", name="To the newest").click()
+
+    expect(ada.answers.get_by_text("Paragraph 89.")).to_be_in_viewport()
+
+
+def test_an_answer_can_be_looked_into(ada: Person) -> None:
+    ada.ask("!script\nGlass box.")
+    ada.page.get_by_role("button", name="Look inside").click()
+    inside = ada.page.get_by_role("complementary", name="Inside the answer")
+
+    expect(inside).to_contain_text("Prompt encoded")
+    expect(inside).to_contain_text("Turn finished")
+    expect(inside.locator(".tokens")).to_have_text("Glass box.")
+    expect(inside.locator("dl")).to_contain_text("user")
+    ada.page.keyboard.press("Escape")
+    expect(inside).to_have_count(0)
+
+
+def test_a_message_that_is_refused_goes_back_to_where_it_was_written(ada: Person) -> None:
+    long = "too long " * 20_000
+    ada.say(long)
+
+    expect(ada.page.get_by_role("alert")).to_be_visible()
+    expect(ada.draft).to_have_value(long.strip())

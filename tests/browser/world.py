@@ -1,0 +1,190 @@
+"""What the browser tests are made of: a server in a process of its own, and people at it."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+
+import httpx2
+from playwright.sync_api import Dialog, Locator, Page, Request, expect
+
+ROOT = Path(__file__).parents[2]
+PASSWORD = "correct horse"
+PATIENCE_MS = 20_000
+
+WATCH = """
+window.caught = [];
+window.pwned = () => window.caught.push('a payload ran');
+addEventListener('securitypolicyviolation', (event) =>
+    window.caught.push(`the policy refused ${event.violatedDirective} ${event.blockedURI}`));
+addEventListener('unhandledrejection', (event) => window.caught.push(`rejected: ${event.reason}`));
+"""
+
+
+@dataclass
+class Server:
+    """`hitsend serve` with the scripted engine. It can be killed, and started again."""
+
+    data_dir: Path
+    port: int = 0
+    url: str = ""
+    process: subprocess.Popen[str] = field(init=False)
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "hitsend", "serve", "--engine", "scripted"]
+        command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+        assert self.process.stdout is not None
+        line = next((text for text in self.process.stdout if "http" in text), "")
+        found = re.search(r"http://[\w.]+:(\d+)", line)
+        assert found, "The server ended before it said where it listens."
+        self.url, self.port = found[0], int(found[1])
+        assert httpx2.get(f"{self.url}/healthz").status_code == 200
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        self.process.wait(timeout=20)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+class Network:
+    """What lies between a browser and the server, and can be cut."""
+
+    def __init__(self, port: int) -> None:
+        self._upstream = ("127.0.0.1", port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._wires: list[socket.socket] = []
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        Thread(target=self._listen, daemon=True).start()
+
+    def cut(self) -> None:
+        """Every connection breaks. New ones are possible at once."""
+        while self._wires:
+            with suppress(OSError):  # it may be closed already
+                self._wires.pop().shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+    def _listen(self) -> None:
+        with suppress(OSError):  # the listener was closed
+            while True:
+                near = self._listener.accept()[0]
+                far = socket.create_connection(self._upstream)
+                self._wires += [near, far]
+                Thread(target=_pump, args=(near, far), daemon=True).start()
+                Thread(target=_pump, args=(far, near), daemon=True).start()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError), source:  # the wire was cut
+        while data := source.recv(65_536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+class Person:
+    """Someone with a browser of their own.
+
+    Whatever they do, nothing may leave the origin, no dialog or window may open, no script
+    may be refused by the policy, and nothing may break unheard: `noted` must stay empty.
+    """
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self.page = page
+        self.url = server.url
+        self._noted: list[str] = []
+        page.set_default_timeout(PATIENCE_MS)
+        page.add_init_script(WATCH)
+        page.on("dialog", self._refuse_dialog)
+        page.on("popup", lambda popup: self._noted.append(f"a window opened: {popup.url}"))
+        page.on("pageerror", lambda error: self._noted.append(f"error: {error}"))
+        page.on("request", self._see_request)
+
+    @property
+    def noted(self) -> list[str]:
+        caught: list[str] = self.page.evaluate("window.caught")
+        return self._noted + caught
+
+    def visit(self, path: str = "/") -> None:
+        self.page.goto(self.url + path)
+
+    def create_account(self, name: str) -> None:
+        self._enter(name, "Create account")
+
+    def sign_in(self, name: str) -> None:
+        self._enter(name, "Sign in")
+
+    def sign_out(self) -> None:
+        self.page.get_by_role("button", name="Settings").click()
+        self.page.get_by_role("button", name="Sign out").click()
+        self.page.get_by_role("heading", name="Sign in").wait_for()
+
+    def say(self, text: str) -> None:
+        self.draft.fill(text)
+        self.page.get_by_role("button", name="Send").click()
+
+    def ask(self, text: str) -> None:
+        """Says something, and waits for the whole answer."""
+        self.say(text)
+        self.wait_for_answer()
+
+    def wait_for_answer(self) -> None:
+        self.answers.last.wait_for()
+        expect(self.page.get_by_role("button", name="Send")).to_be_visible(timeout=PATIENCE_MS)
+        expect(self.answers.last).to_have_attribute("aria-busy", "false")
+
+    @property
+    def draft(self) -> Locator:
+        return self.page.get_by_label("Message", exact=True)
+
+    @property
+    def answers(self) -> Locator:
+        return self.page.get_by_role("article", name="Answer")
+
+    @property
+    def answer_text(self) -> str:
+        return self.answers.last.locator(".prose").inner_text()
+
+    @property
+    def questions(self) -> Locator:
+        return self.page.get_by_role("article", name="You")
+
+    @property
+    def stop(self) -> Locator:
+        return self.page.get_by_role("button", name="Stop")
+
+    @property
+    def conversations(self) -> Locator:
+        return self.page.get_by_role("navigation").get_by_role("listitem")
+
+    def _enter(self, name: str, action: str) -> None:
+        self.page.get_by_label("Name").fill(name)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name=action).click()
+        self.draft.wait_for()
+
+    def _refuse_dialog(self, dialog: Dialog) -> None:
+        self._noted.append(f"a dialog opened: {dialog.message}")
+        dialog.dismiss()
+
+    def _see_request(self, request: Request) -> None:
+        if not request.url.startswith((self.url, "data:")):
+            self._noted.append(f"left the origin: {request.url}")

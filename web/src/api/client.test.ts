@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { Api, ApiError, Unreachable } from './client';
+
+interface Asked {
+	path: string;
+	method: string | undefined;
+	headers: Headers;
+}
+
+/** A server that gives these answers, one after the other, and remembers what it was asked. */
+function server(...answers: [number, unknown][]): { api: Api; asked: Asked[] } {
+	const asked: Asked[] = [];
+	const api = new Api((path, init) => {
+		asked.push({ path, method: init?.method, headers: new Headers(init?.headers) });
+		const [status, body] = answers.shift() ?? [500, null];
+		const text = typeof body === 'string' ? body : JSON.stringify(body);
+		return Promise.resolve(new Response(status === 204 ? null : text, { status }));
+	});
+	return { api, asked };
+}
+
+const ME = { user: { id: 'u1', name: 'ada', role: 'admin' }, csrf_token: 'secret' };
+
+test('whoever signs in sends the CSRF token with every change from then on', async () => {
+	const { api, asked } = server([200, ME], [204, null]);
+	await api.signIn('ada', 'password');
+	await api.deleteKey('k1');
+
+	expect(asked[1]?.path).toBe('/backend-api/keys/k1');
+	expect(asked[1]?.headers.get('x-csrf-token')).toBe('secret');
+});
+
+test('a refusal carries the words, the status and the code of the server', async () => {
+	const error = { message: 'Too long.', code: 'context_length_exceeded' };
+	const { api } = server([400, { error }]);
+
+	await expect(api.status()).rejects.toMatchObject({
+		message: 'Too long.',
+		status: 400,
+		code: 'context_length_exceeded'
+	});
+});
+
+test('an answer that is not ours is still an error with a sentence', async () => {
+	const { api } = server([502, '<html>Bad gateway</html>']);
+
+	await expect(api.status()).rejects.toThrow(new ApiError('The server answered 502.', 502, null));
+});
+
+test('no answer at all is told apart from a refusal', async () => {
+	const api = new Api(() => Promise.reject(new TypeError('Failed to fetch')));
+
+	await expect(api.status()).rejects.toThrow(Unreachable);
+});
+
+test('a session that ended is noticed on any request', async () => {
+	const { api } = server([401, { error: { message: 'Sign in.', code: 'unauthenticated' } }]);
+	let isSignedOut = false;
+	api.onsignedout = () => (isSignedOut = true);
+
+	await expect(api.status()).rejects.toThrow('Sign in.');
+	expect(isSignedOut).toBe(true);
+});
+
+test('nobody signed in is an answer, not an error', async () => {
+	const { api } = server([401, { error: { message: 'Sign in.', code: 'unauthenticated' } }]);
+
+	expect(await api.me()).toBeNull();
+});

@@ -1,0 +1,181 @@
+// Written by `make generate` from hitsend.events. Do not edit.
+
+export type Event =
+	| TurnStarted
+	| ContextBuilt
+	| PromptEncoded
+	| TurnAccepted
+	| MessageAdded
+	| AnswerStarted
+	| PromptRead
+	| TextArrived
+	| ToolCallArrived
+	| AnswerFinished
+	| TitleChosen
+	| TurnFinished
+	| TurnFailed;
+
+export type Action = 'next' | 'variant';
+
+export type Alternative = [tokenId: number, text: string, logprob: number];
+
+export interface AnswerFinished {
+	type: 'AnswerFinished';
+	message_id: string;
+	ending: Ending;
+	usage: Usage;
+}
+
+export interface AnswerStarted {
+	type: 'AnswerStarted';
+	message_id: string;
+	parent_id: string | null;
+	model: string;
+}
+
+export interface ContextBuilt {
+	type: 'ContextBuilt';
+	sections: Section[];
+}
+
+export type Ending = 'stop' | 'length' | 'tool_calls' | 'stopped' | 'interrupted' | 'failed';
+
+export interface Message {
+	role: Role;
+	parts: (Text | ToolCall | ToolResult)[];
+	source: Source;
+}
+
+export interface MessageAdded {
+	type: 'MessageAdded';
+	message_id: string;
+	parent_id: string | null;
+	message: Message;
+}
+
+export interface PromptEncoded {
+	type: 'PromptEncoded';
+	num_tokens: number;
+	num_window_tokens: number;
+	num_dropped_messages: number;
+	is_exact: boolean;
+	spans: Span[];
+}
+
+export interface PromptRead {
+	type: 'PromptRead';
+	num_cached_tokens: number;
+	num_evaluated_tokens: number;
+	queued_ms: number;
+	prefill_ms: number;
+}
+
+export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+
+export interface Sampling {
+	temperature: number | null;
+	top_p: number | null;
+	top_k: number | null;
+	min_p: number | null;
+	presence_penalty: number | null;
+	frequency_penalty: number | null;
+	repeat_penalty: number | null;
+	seed: number | null;
+	max_tokens: number | null;
+	stop: string[];
+	logit_bias: ([number, number])[];
+	top_logprobs: number;
+	json_schema: string | null;
+}
+
+export interface Section {
+	source: Source;
+	num_messages: number;
+	num_chars: number;
+}
+
+export type Source = 'template' | 'system' | 'developer' | 'memory' | 'summary' | 'file' | 'tool' | 'history' | 'user';
+
+export type Span = [source: Source, index: number, numTokens: number];
+
+export interface Stamped {
+	seq: number;
+	at_ms: number;
+	event: Event;
+}
+
+export interface Text {
+	kind: 'text';
+	text: string;
+}
+
+export interface TextArrived {
+	type: 'TextArrived';
+	text: string;
+	tokens: Token[];
+}
+
+export interface TitleChosen {
+	type: 'TitleChosen';
+	title: string;
+	revision: number;
+}
+
+export type Token = [tokenId: number, text: string, logprob: number | null, atMs: number, top: Alternative[]];
+
+export interface ToolCall {
+	kind: 'tool_call';
+	call_id: string;
+	tool: string;
+	arguments: string;
+}
+
+export interface ToolCallArrived {
+	type: 'ToolCallArrived';
+	call: ToolCall;
+}
+
+export interface ToolResult {
+	kind: 'tool_result';
+	call_id: string;
+	output: string;
+	failed: boolean;
+}
+
+export interface TurnAccepted {
+	type: 'TurnAccepted';
+}
+
+export interface TurnFailed {
+	type: 'TurnFailed';
+	code: string;
+	message: string;
+	is_retryable: boolean;
+	retry_after_ms: number | null;
+}
+
+export interface TurnFinished {
+	type: 'TurnFinished';
+	ending: Ending;
+}
+
+export interface TurnStarted {
+	type: 'TurnStarted';
+	turn_id: string;
+	conversation_id: string;
+	action: Action;
+	model: string;
+	is_first_turn: boolean;
+	created_at: number;
+	sampling: Sampling;
+}
+
+export interface Usage {
+	num_input_tokens: number;
+	num_cached_tokens: number;
+	num_output_tokens: number;
+	queued_ms: number;
+	prefill_ms: number;
+	decode_ms: number;
+	is_estimated: boolean;
+}

@@ -1,0 +1,55 @@
+/** Reads Server-Sent Events from a response. Knows nothing of turns, and nothing of Svelte. */
+import { createParser } from 'eventsource-parser';
+
+export interface Frame {
+	/** The sequence number of the last event of the turn this frame covers, if it covers one. */
+	seq: number | null;
+	event: string;
+	data: string;
+}
+
+/** A stream that is alive says something at least this often, if only a heartbeat. */
+export const SILENCE_MS = 45_000;
+
+/** The connection broke, or went silent, which is as good as gone. */
+export class Dropped extends Error {}
+
+export async function* readFrames(
+	body: ReadableStream<Uint8Array>,
+	silenceMs = SILENCE_MS
+): AsyncGenerator<Frame> {
+	let ready: Frame[] = [];
+	const parser = createParser({
+		onEvent: ({ id, event, data }) =>
+			ready.push({ seq: id === undefined ? null : Number(id), event: event ?? 'message', data })
+	});
+	const reader = body.getReader();
+	const decoder = new TextDecoder();
+	try {
+		for (;;) {
+			const { done, value } = await heard(reader, silenceMs);
+			parser.feed(decoder.decode(value, { stream: !done }));
+			yield* ready;
+			ready = [];
+			if (done) return;
+		}
+	} finally {
+		// Leaving early (or in silence) must close the connection, and may find it closed already.
+		reader.cancel().catch(() => undefined);
+	}
+}
+
+async function heard(reader: ReadableStreamDefaultReader<Uint8Array>, silenceMs: number) {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const silence = new Promise<never>((_, reject) => {
+		timer = setTimeout(() => reject(new Dropped('The connection is silent.')), silenceMs);
+	});
+	const broken = (error: unknown) => {
+		throw new Dropped('The connection broke.', { cause: error });
+	};
+	try {
+		return await Promise.race([reader.read().catch(broken), silence]);
+	} finally {
+		clearTimeout(timer);
+	}
+}

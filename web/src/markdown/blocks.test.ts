@@ -1,0 +1,85 @@
+// @vitest-environment jsdom
+import { expect, test } from 'vitest';
+import { Blocks, type Block } from '$/markdown/blocks';
+
+const TEXT = `# Title
+
+A paragraph with *emphasis*, \`code\` and a [link](https://example.org/a_(b)).
+It goes on
+over lines.
+
+1. one
+2. two
+   - nested
+
+\`\`\`python
+def f():
+
+    return 1
+\`\`\`
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+Setext
+------
+
+> quoted
+> text
+
+snake_case_name and 2 < 3 & 4 > 1
+
+- [x] done
+- [ ] open
+`;
+
+const whole = (text: string): Block[] => new Blocks().read(text, true);
+
+test('a text that grows by a few letters reads like the whole at every moment', () => {
+	const growing = new Blocks();
+	for (let length = 1; length <= TEXT.length; length += 3) {
+		const text = TEXT.slice(0, length);
+		expect(growing.read(text, false)).toEqual(whole(text));
+	}
+});
+
+test('blocks that are finished stay the very same', () => {
+	const growing = new Blocks();
+	const [first] = growing.read(`${TEXT}\nlast`, false);
+
+	expect(growing.read(`${TEXT}\nlast words`, false)[0]).toBe(first);
+});
+
+test('a link may be defined after its use, once the text is finished', () => {
+	const text = `See [this].\n\n${'More.\n\n'.repeat(5)}[this]: https://example.org`;
+	const growing = new Blocks();
+	for (let length = 1; length <= text.length; length++) growing.read(text.slice(0, length), false);
+
+	expect(growing.read(text, true)[0]).toMatchObject({
+		html: expect.stringContaining('href="https://example.org"') as string
+	});
+});
+
+test('a link may be used after its definition has been settled', () => {
+	const text = `[this]: https://example.org\n\n${'More.\n\n'.repeat(5)}See [this].`;
+	const growing = new Blocks();
+	let blocks: Block[] = [];
+	for (let length = 1; length <= text.length; length++) {
+		blocks = growing.read(text.slice(0, length), false);
+	}
+	expect(blocks).toEqual(whole(text));
+});
+
+test('another text starts over', () => {
+	const blocks = new Blocks();
+	blocks.read(TEXT, false);
+
+	expect(blocks.read('Other.', false)).toEqual(whole('Other.'));
+});
+
+test('code is text, with its language', () => {
+	expect(whole('```js run\n<b>&amp;\n```')).toEqual([
+		{ kind: 'code', text: '<b>&amp;', language: 'js' }
+	]);
+});

@@ -1,0 +1,212 @@
+/**
+ * One turn, seen from the browser. Read this file first.
+ *
+ *     send or follow -> frame -> delta -> message -> Svelte draws
+ *
+ * Sending and coming back to a running turn are the same thing: read the turn's stream from
+ * the last event we have. A connection that drops is followed again, quietly; only the server
+ * ends a turn. Deltas are applied as they come and drawn once per animation frame.
+ */
+import { ApiError, Unreachable, type Api } from '$/api/client';
+import { Dropped, readFrames, type Frame } from '$/api/stream';
+import type { Failure, Message, SendBody, SideEvent } from '$/api/wire';
+import { BadDelta, Decoder, type Delta } from '$/turn/delta';
+import { isWhole, type Proof } from '$/turn/proof';
+
+type Door = Pick<Api, 'send' | 'follow' | 'stop'>;
+type Start = { body: SendBody } | { turnId: string; conversationId: string };
+type Pause = (drops: number, left: AbortSignal) => Promise<void>;
+
+/**
+ * `whole`: we have it all. `unsent`: the server did not take the message. `doubtful`: what
+ * we have may not be what is stored. `left`: nobody looks any more.
+ */
+export type Outcome = 'whole' | 'unsent' | 'doubtful' | 'left';
+
+export class Turn {
+	id = $state<string | null>(null);
+	conversationId = $state<string | null>(null);
+	messages = $state.raw<Message[]>([]);
+	title = $state<string | null>(null);
+	failure = $state.raw<Failure | null>(null);
+	firstTokenMs = $state<number | null>(null);
+	isRunning = $state(true);
+	isStopping = $state(false);
+	isReconnecting = $state(false);
+
+	/** Changes only when a message is added, not with every word. */
+	messageIds = $derived(this.messages.map((message) => message.id).join(' '));
+	answer = $derived(this.messages.find((message) => message.author.role === 'assistant') ?? null);
+
+	#door: Door;
+	#body: SendBody | null = null;
+	#pause: Pause;
+	#left = new AbortController();
+	#decoder = new Decoder();
+	#seq = 0;
+	#proofs: Proof[] = [];
+	#stopTold = false;
+	#drawing: number | null = null;
+
+	constructor(door: Door, start: Start, pause: Pause = backOff) {
+		this.#door = door;
+		this.#pause = pause;
+		if ('body' in start) {
+			this.#body = start.body;
+			this.conversationId = start.body.conversation_id ?? null;
+		} else {
+			this.id = start.turnId;
+			this.conversationId = start.conversationId;
+		}
+	}
+
+	async run(): Promise<Outcome> {
+		try {
+			return await this.#readToTheEnd();
+		} finally {
+			this.#draw();
+			this.isRunning = false;
+			this.isReconnecting = false;
+		}
+	}
+
+	/** Asks the server to end the turn. What was said is kept, and the stream says so. */
+	stop(): void {
+		this.isStopping = true;
+		this.#tellStop();
+	}
+
+	/** Stops looking. The turn goes on without us. */
+	leave(): void {
+		this.#left.abort();
+	}
+
+	async #readToTheEnd(): Promise<Outcome> {
+		for (let drops = 0; ; drops++) {
+			const before = this.#seq;
+			try {
+				await this.#read();
+				return (await isWhole(this.messages, this.#proofs)) ? 'whole' : 'doubtful';
+			} catch (error) {
+				if (this.#left.signal.aborted) return 'left';
+				if (this.id === null) return this.#unsent(error);
+				if (error instanceof ApiError && !mayPass(error)) return 'doubtful';
+				if (!DROPS.some((drop) => error instanceof drop)) throw error;
+				if (error instanceof BadDelta) this.#startOver();
+			}
+			if (this.#seq > before) drops = 0;
+			this.isReconnecting = drops > 0;
+			await this.#pause(drops, this.#left.signal);
+		}
+	}
+
+	async #read(): Promise<void> {
+		const signal = this.#left.signal;
+		const response =
+			this.id === null && this.#body !== null
+				? await this.#door.send(this.#body, signal)
+				: await this.#door.follow(this.id ?? '', this.#seq, signal);
+		this.id ??= response.headers.get('x-turn-exchange-id');
+		if (response.body === null) throw new Dropped('The stream is empty.');
+		for await (const frame of readFrames(response.body)) {
+			this.isReconnecting = false;
+			if (frame.data === '[DONE]') return this.#draw();
+			this.#take(frame);
+		}
+		throw new Dropped('The stream ended before it was done.');
+	}
+
+	#take(frame: Frame): void {
+		if (frame.event === 'delta_encoding') {
+			if (parsed(frame) !== 'v1') throw new BadDelta(`an encoding we do not know: ${frame.data}`);
+		} else if (frame.event === 'delta') {
+			this.#decoder.take(parsed(frame) as Delta);
+			this.#drawing ??= requestAnimationFrame(() => this.#draw());
+		} else {
+			this.#note(parsed(frame) as SideEvent);
+		}
+		this.#seq = frame.seq ?? this.#seq;
+	}
+
+	#note(event: SideEvent): void {
+		switch (event.type) {
+			case 'title_generation':
+				this.title = event.title;
+				break;
+			case 'stream_resumed':
+				this.#decoder.carry = event.carry;
+				break;
+			case 'server_ste_metadata':
+				this.firstTokenMs = event.metadata.ttft_ms ?? null;
+				break;
+			case 'error':
+				this.failure = event.error;
+				break;
+			case 'message_stream_complete':
+				this.#proofs = event.messages;
+				break;
+		}
+	}
+
+	#draw(): void {
+		if (this.#drawing !== null) cancelAnimationFrame(this.#drawing);
+		this.#drawing = null;
+		const wrappers = [...this.#decoder.trees.values()] as unknown as Wrapper[];
+		this.messages = wrappers.map((wrapper) => wrapper.message);
+		this.conversationId ??= wrappers[0]?.conversation_id ?? null;
+		if (this.isStopping) this.#tellStop();
+	}
+
+	#tellStop(): void {
+		if (this.#stopTold || this.id === null || this.conversationId === null) return;
+		this.#stopTold = true;
+		this.#door.stop(this.conversationId, this.id).catch(() => {
+			this.#stopTold = false;
+			this.isStopping = false;
+		});
+	}
+
+	#unsent(error: unknown): Outcome {
+		if (!(error instanceof Error)) throw error;
+		this.failure = { message: error.message, code: error instanceof ApiError ? error.code : null };
+		return 'unsent';
+	}
+
+	#startOver(): void {
+		this.#decoder = new Decoder();
+		this.#seq = 0;
+	}
+}
+
+interface Wrapper {
+	message: Message;
+	conversation_id: string;
+}
+
+/** After these the turn is followed again. Whatever else is thrown is a bug of ours. */
+const DROPS = [Dropped, Unreachable, BadDelta, ApiError];
+
+function parsed(frame: Frame): unknown {
+	try {
+		return JSON.parse(frame.data);
+	} catch {
+		throw new BadDelta(`not JSON: ${frame.data.slice(0, 80)}`);
+	}
+}
+
+function mayPass({ status }: ApiError): boolean {
+	return [408, 425, 429].includes(status) || status >= 500;
+}
+
+/** 0.3 s, then half as long again each time up to 5 s, and a little chance between many pages. */
+async function backOff(drops: number, left: AbortSignal): Promise<void> {
+	const ms = Math.min(300 * 1.5 ** drops, 5_000) * (0.75 + Math.random() / 2);
+	const over = new AbortController();
+	await new Promise<void>((resolve) => {
+		const now = () => resolve();
+		setTimeout(now, ms);
+		left.addEventListener('abort', now, { signal: over.signal });
+		window.addEventListener('online', now, { signal: over.signal });
+	});
+	over.abort();
+}
