@@ -46,6 +46,8 @@ class Said(msgspec.Struct, frozen=True):
     ending: Ending | None = None
     usage: Usage | None = None
     """As far as it is known: an answer cut short has cost what it has cost."""
+    problem: str | None = None
+    """Why it failed, as the person was told."""
 
     @property
     def text(self) -> str:
@@ -91,7 +93,8 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
         case TurnFinished(ending=ending):
             return _with(_closed(transcript, ending), ending=ending)
         case TurnFailed():
-            return _with(_closed(transcript, "failed"), ending="failed", failure=event)
+            failed = _closed(transcript, "failed", problem=event.message)
+            return _with(failed, ending="failed", failure=event)
         case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
             return transcript
         case _:
@@ -128,10 +131,15 @@ def _appended(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
     return (*parts, Text(text)) if text else parts
 
 
-def _closed(transcript: Transcript, ending: Ending, usage: Usage | None = None) -> Transcript:
+def _closed(
+    transcript: Transcript,
+    ending: Ending,
+    usage: Usage | None = None,
+    problem: str | None = None,
+) -> Transcript:
     """The last message ends here, unless it already has."""
     if not transcript.messages or transcript.messages[-1].status != "in_progress":
         return transcript
     status = "partial" if ending in PARTIAL else "failed" if ending == "failed" else "finished"
     usage = usage or transcript.messages[-1].usage
-    return _with_last(transcript, status=status, ending=ending, usage=usage)
+    return _with_last(transcript, status=status, ending=ending, usage=usage, problem=problem)

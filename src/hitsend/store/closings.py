@@ -18,6 +18,7 @@ REWRITE_MESSAGE = (
         status=bindparam("status"),
         ending=bindparam("ending"),
         usage=bindparam("usage"),
+        problem=bindparam("problem"),
     )
 )
 
@@ -75,6 +76,7 @@ def _rewritten(closing: Closing) -> Iterable[dict[str, object]]:
             "status": said.status,
             "ending": said.ending,
             "usage": said.usage,
+            "problem": said.problem,
         }
 
 

@@ -27,6 +27,7 @@ MESSAGE = (
     messages.c.status,
     messages.c.ending,
     messages.c.usage,
+    messages.c.problem,
     messages.c.turn_id,
     messages.c.model,
     messages.c.created_at,

@@ -188,6 +188,7 @@ class MessageColumns(TypedColumns):
     ending: Named[Ending | None] = Column(Word[Ending | None]())
     model: Named[str | None] = Column(Text)
     usage: Named[Usage | None] = Column(Json(Usage))
+    problem: Named[str | None] = Column(Text)
     created_at: Named[float]
 
 

@@ -58,8 +58,12 @@ class Content(msgspec.Struct, frozen=True):
     content_type: Literal["text"] = "text"
 
 
-class FinishDetails(msgspec.Struct, frozen=True):
+class FinishDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     type: FinishType
+    reason: Ending
+    """What we call it: `interrupted` may be the person's doing or ours."""
+    message: str | None = None
+    """Why it failed, as the person was told."""
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +156,7 @@ def closing(said: Said) -> Closing:
     if said.ending is None:
         return Closing()
     return Closing(
-        finish_details=FinishDetails(FINISH[said.ending]),
+        finish_details=FinishDetails(FINISH[said.ending], said.ending, said.problem),
         is_complete=said.status == "finished",
         token_count=said.usage.num_output_tokens if said.usage else UNSET,
         usage=said.usage or UNSET,

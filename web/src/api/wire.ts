@@ -1,5 +1,5 @@
 /** What travels between the page and /backend-api, as types. No behaviour. */
-import type { Usage } from './events.gen';
+import type { Ending, Usage } from './events.gen';
 
 export interface Me {
 	user: { id: string; name: string; role: 'admin' | 'member' };
@@ -66,7 +66,7 @@ export interface Message {
 		parent_id?: string | null;
 		turn_exchange_id?: string;
 		model_slug?: string;
-		finish_details?: { type: string };
+		finish_details?: { type: string; reason: Ending; message?: string };
 		usage?: Usage;
 	};
 }

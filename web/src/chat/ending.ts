@@ -15,13 +15,13 @@ export function endingOf(message: Message, turn: Live | null): Ending | null {
 	if (turn?.isRunning) return null;
 	switch (message.status) {
 		case 'failed':
-			return failed(turn?.failure?.message ?? null);
+			return failed(turn?.failure?.message ?? message.metadata.finish_details?.message ?? null);
 		case 'in_progress':
 			return { sentence: 'This answer was never finished.', isWorthATry: true };
 		case 'finished_partial_completion':
-			return turn?.isStopping
+			return turn?.isStopping || message.metadata.finish_details?.reason === 'stopped'
 				? { sentence: 'You stopped this answer.', isWorthATry: false }
-				: { sentence: 'This answer was cut short.', isWorthATry: true };
+				: { sentence: 'This answer was cut short by a restart.', isWorthATry: true };
 		case 'finished_successfully':
 			return message.metadata.finish_details?.type === 'max_tokens'
 				? { sentence: 'This answer reached the longest length allowed.', isWorthATry: false }

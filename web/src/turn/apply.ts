@@ -15,6 +15,8 @@ export interface Said {
 	status: 'in_progress' | 'finished' | 'partial' | 'failed';
 	ending: Ending | null;
 	usage: Usage | null;
+	/** Why it failed, as the person was told. */
+	problem: string | null;
 }
 
 export interface Transcript {
@@ -65,7 +67,11 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 		case 'TurnFinished':
 			return { ...closed(transcript, event.ending), ending: event.ending };
 		case 'TurnFailed':
-			return { ...closed(transcript, 'failed'), ending: 'failed', failure: event };
+			return {
+				...closed(transcript, 'failed', null, event.message),
+				ending: 'failed',
+				failure: event
+			};
 		case 'TurnStarted':
 		case 'TurnAccepted':
 		case 'ContextBuilt':
@@ -82,7 +88,7 @@ function said(
 	parts: Part[],
 	status: Said['status']
 ): Said {
-	return { message_id, parent_id, role, parts, status, ending: null, usage: null };
+	return { message_id, parent_id, role, parts, status, ending: null, usage: null, problem: null };
 }
 
 function withMessage(transcript: Transcript, message: Said): Transcript {
@@ -111,12 +117,18 @@ function withText(parts: Part[], text: string): Part[] {
 }
 
 /** The last message ends here, unless it already has. */
-function closed(transcript: Transcript, ending: Ending, usage: Usage | null = null): Transcript {
+function closed(
+	transcript: Transcript,
+	ending: Ending,
+	usage: Usage | null = null,
+	problem: string | null = null
+): Transcript {
 	if (transcript.messages.at(-1)?.status !== 'in_progress') return transcript;
 	return withLast(transcript, (last) => ({
 		status: statusAfter(ending),
 		ending,
-		usage: usage ?? last.usage
+		usage: usage ?? last.usage,
+		problem
 	}));
 }
 

@@ -144,6 +144,7 @@ def _create_conversations() -> None:
         _text("ending", nullable=True),
         _text("model", nullable=True),
         _text("usage", nullable=True),
+        _text("problem", nullable=True),
         _time("created_at"),
         sa.UniqueConstraint("conversation_id", "id"),
         sa.ForeignKeyConstraint(

@@ -1,0 +1,77 @@
+"""Accounts and keys made from the command line."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from hitsend.credentials import hash_token, verify_password
+from hitsend.store import Store
+
+Hitsend = Callable[..., subprocess.CompletedProcess[str]]
+
+PASSWORD = "correct horse battery\n"
+
+
+def create_user(hitsend: Hitsend, data_dir: Path, *words: str, password: str = PASSWORD) -> str:
+    ran = hitsend(
+        *("admin", "create-user", *words, "--password-stdin", "--data-dir", str(data_dir)),
+        stdin=password,
+    )
+    assert ran.stdout == ""
+    return ran.stderr
+
+
+async def test_the_first_account_is_an_admin_and_the_next_a_member(
+    hitsend: Hitsend, tmp_path: Path
+) -> None:
+    assert "admin account ann" in create_user(hitsend, tmp_path, "ann")
+    assert "member account bob" in create_user(hitsend, tmp_path, "bob")
+    assert "admin account cid" in create_user(hitsend, tmp_path, "cid", "--role", "admin")
+    store = await Store.open(tmp_path / "hitsend.db")
+    found = await store.accounts.by_name("ann")
+    await store.close()
+    assert found is not None
+    assert await verify_password(PASSWORD.strip(), found[1])
+
+
+def test_what_would_be_no_good_account_is_refused(hitsend: Hitsend, tmp_path: Path) -> None:
+    assert "has to be an admin" in create_user(hitsend, tmp_path, "ann", "--role", "member")
+    assert "8 to 256" in create_user(hitsend, tmp_path, "ann", password="short\n")
+    assert "8 to 256" in create_user(hitsend, tmp_path, "ann", password="")
+    create_user(hitsend, tmp_path, "ann")
+    assert "is taken" in create_user(hitsend, tmp_path, "ANN")
+
+
+def test_without_a_terminal_a_password_has_to_be_piped(hitsend: Hitsend, tmp_path: Path) -> None:
+    ran = hitsend("admin", "create-user", "ann", "--data-dir", str(tmp_path), stdin=PASSWORD)
+    assert ran.returncode == 1
+    assert "--password-stdin" in ran.stderr
+
+
+async def test_a_key_is_printed_alone_and_opens_the_door(hitsend: Hitsend, tmp_path: Path) -> None:
+    create_user(hitsend, tmp_path, "ann")
+    place = ("--data-dir", str(tmp_path))
+    ran = hitsend("admin", "create-key", "ann", "--label", "backup", *place)
+    key = ran.stdout.removesuffix("\n")
+    assert key.startswith("hs-")
+    assert ran.stderr == ""
+    store = await Store.open(tmp_path / "hitsend.db")
+    found = await store.accounts.by_key(hash_token(key))
+    await store.close()
+    assert found is not None
+    assert (found[0].label, found[1].name) == ("backup", "ann")
+
+
+def test_the_database_is_closed_to_others(hitsend: Hitsend, tmp_path: Path) -> None:
+    create_user(hitsend, tmp_path / "data", "ann")
+    assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "data/hitsend.db").stat().st_mode & 0o077 == 0
+
+
+def test_a_data_folder_that_cannot_be_made_is_one_sentence(
+    hitsend: Hitsend, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    said = create_user(hitsend, tmp_path / "file", "ann")
+    assert said.startswith("hitsend: ")
+    assert "Traceback" not in said

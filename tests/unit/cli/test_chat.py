@@ -1,0 +1,188 @@
+"""The terminal chat, against a real server with the scripted engine."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Hitsend = Callable[..., subprocess.CompletedProcess[str]]
+
+SLOW = "!script tokens=2000 pace=20ms\x1b\rtick tock"
+"""An answer that takes long. Escape and Return together begin a new line."""
+
+
+def test_a_question_from_a_pipe_gets_one_plain_answer(
+    hitsend: Hitsend, serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    ran = hitsend("chat", "--port", server.port, "--data-dir", str(data_dir), stdin="hello there")
+    assert ran.returncode == 0
+    assert "**hello** is 5 letters long" in ran.stdout
+    assert ran.stderr == ""
+
+
+def test_without_a_server_one_is_started_and_ended_again(
+    hitsend: Hitsend, data_dir: Path, tmp_path: Path
+) -> None:
+    place = ("--port", "1", "--data-dir", str(data_dir))
+    ran = hitsend("chat", *place, stdin="hello", HITSEND_ENGINE="scripted")
+    assert ran.returncode == 0
+    assert "starting one for this chat" in ran.stderr
+    assert "hello" in ran.stdout
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert [line for line in commands if str(data_dir).encode() in line] == []
+
+
+def test_a_server_that_cannot_start_is_told_with_its_reason(
+    hitsend: Hitsend, data_dir: Path
+) -> None:
+    place = ("--port", "1", "--data-dir", str(data_dir))
+    ran = hitsend("chat", *place, stdin="hello", HITSEND_TLS_CERT="/nowhere.pem")
+    assert ran.returncode == 1
+    assert "tls-key" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_the_key_it_makes_is_kept_private_and_used_again(
+    hitsend: Hitsend, serve: Callable[..., Any], data_dir: Path, tmp_path: Path
+) -> None:
+    place = ("--port", serve("--data-dir", str(data_dir)).port, "--data-dir", str(data_dir))
+    hitsend("chat", *place, stdin="hello")
+    kept = tmp_path / ".local/state/hitsend/keys.json"
+    first = kept.read_bytes()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    hitsend("chat", *place, stdin="hello")
+    assert kept.read_bytes() == first
+
+
+def test_of_several_accounts_one_has_to_be_named(hitsend: Hitsend, data_dir: Path) -> None:
+    words = ("admin", "create-user", "bob", "--password-stdin", "--data-dir", str(data_dir))
+    hitsend(*words, stdin="correct horse battery\n")
+    ran = hitsend("chat", "--data-dir", str(data_dir), stdin="hello")
+    assert ran.returncode == 1
+    assert "--user (ann, bob)" in ran.stderr
+
+
+def test_a_server_with_other_data_is_told_apart(
+    hitsend: Hitsend, serve: Callable[..., Any], data_dir: Path, tmp_path: Path
+) -> None:
+    server = serve("--data-dir", str(tmp_path / "other"))
+    ran = hitsend("chat", "--port", server.port, "--data-dir", str(data_dir), stdin="hello")
+    assert ran.returncode == 1
+    assert "keeps its data elsewhere" in ran.stderr
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_program(
+    terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    chat.type(SLOW + "\r")
+    chat.expect("tocktick")
+    chat.type("\x03")
+    chat.expect("Stopped.")
+    chat.type("hello again\r")
+    chat.expect("Ask me anything else.")
+    chat.expect_prompt()
+    chat.type("\x04")
+    assert chat.exit_code() == 0
+
+
+def test_commands_of_the_chat(
+    terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    for typed, shown in (
+        ("/retry", "no answer to try again"),
+        ("/list", "none yet"),
+        ("first question", "Ask me anything else."),
+        ("/retry", "Ask me anything else."),
+        ("/new", "A new conversation"),
+        ("second question", "Ask me anything else."),
+        ("/list", "first question"),
+        ("/open 3", "a number from 1 to 2"),
+        ("/open 2", "Ask me anything else."),
+        ("/model nonsense", "no model nonsense"),
+        ("/model", "* scripted"),
+        ("/nonsense", "no command /nonsense"),
+        ("/help", "Ctrl-D leaves"),
+    ):
+        chat.type(typed + "\r")
+        chat.expect(shown)
+        chat.expect_prompt()
+    chat.type("\x04")
+    assert chat.exit_code() == 0
+
+
+def test_ctrl_c_clears_what_was_typed_and_twice_leaves(
+    terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    chat.type("half a thought")
+    chat.expect("half a thought")
+    chat.type("\x03")
+    chat.expect_prompt()
+    chat.type("\x03")
+    chat.expect("again, or Ctrl-D, leaves")
+    chat.expect_prompt()
+    chat.type("\x03")
+    assert chat.exit_code() == 0
+
+
+def test_pasted_lines_are_one_message(
+    terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    chat.type("\x1b[200~one two\nthree four\x1b[201~\r")
+    chat.expect("You said 4 words")
+
+
+def test_the_history_is_kept_private(
+    terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path, tmp_path: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    chat.type("/list\r")
+    chat.expect("none yet")
+    history = tmp_path / ".local/state/hitsend/history"
+    assert "/list" in history.read_text()
+    assert history.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_answer_survives_a_server_that_is_killed_and_started_again(
+    terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    chat.type(SLOW + "\r")
+    chat.expect("tocktick")
+    server.process.kill()
+    server.process.wait()
+    serve("--data-dir", str(data_dir), port=server.port)
+    chat.expect("interrupted here")
+    chat.type("still there\r")
+    chat.expect("Ask me anything else.")
+
+
+def test_closing_the_window_ends_the_chat_and_its_server(
+    terminal: Callable[..., Any], environ: dict[str, str], data_dir: Path
+) -> None:
+    environ["HITSEND_ENGINE"] = "scripted"
+    chat = terminal("chat", "--port", "1", "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    os.kill(chat.pid, signal.SIGHUP)
+    chat.exit_code()
+    running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not [line for line in running if re.search(rb"serve.*" + bytes(data_dir), line)]

@@ -1,0 +1,125 @@
+"""Settings: which layer wins, and what is said of a value that does not fit."""
+
+from pathlib import Path
+
+import pytest
+
+from hitsend.settings import NAMES, BadSetting, Settings, check_binding, is_loopback, load
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def environ(file: Path, text: str = "", **variables: str) -> dict[str, str]:
+    file.write_text(text)
+    return {"HITSEND_CONFIG": str(file)} | variables
+
+
+def test_a_flag_beats_a_variable_beats_the_file_beats_the_default(file: Path) -> None:
+    toml = "port = 1\nhost = 'file'\nsync = 'full'"
+    given = environ(file, toml, HITSEND_PORT="2", HITSEND_HOST="variable")
+    loaded = load({"port": 3, "engine": None}, given)
+    settings, origins = loaded.settings, loaded.origins
+    assert (settings.port, origins["port"]) == (3, "--port")
+    assert (settings.host, origins["host"]) == ("variable", "HITSEND_HOST")
+    assert (settings.sync, origins["sync"]) == ("full", str(file))
+    assert (settings.engine, origins["engine"]) == (Settings().engine, "default")
+
+
+def test_every_setting_has_an_origin(file: Path) -> None:
+    assert set(load({}, environ(file)).origins) == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HITSEND_PORT", "eighty"),
+        ("HITSEND_PORT", "65536"),
+        ("HITSEND_PORT", ""),
+        ("HITSEND_INSECURE", "perhaps"),
+        ("HITSEND_ENGINE", "steam"),
+        ("HITSEND_HEARTBEAT_S", "0"),
+        ("HITSEND_HEARTBEAT_S", "nan"),
+        ("HITSEND_PAD", "7"),
+    ],
+)
+def test_a_value_that_does_not_fit_names_its_variable(
+    file: Path, variable: str, value: str
+) -> None:
+    with pytest.raises(BadSetting, match=f"{variable} is '{value}'"):
+        load({}, environ(file, **{variable: value}))
+
+
+def test_a_value_in_the_file_that_does_not_fit_names_the_file(file: Path) -> None:
+    with pytest.raises(BadSetting, match=r"config\.toml is 'x', which does not fit `port`"):
+        load({}, environ(file, "port = 'x'"))
+
+
+def test_a_flag_out_of_range_is_named(file: Path) -> None:
+    with pytest.raises(BadSetting, match="--port is -1"):
+        load({"port": -1}, environ(file))
+
+
+def test_a_secret_that_does_not_fit_is_not_shown(file: Path) -> None:
+    with pytest.raises(BadSetting) as caught:
+        load({}, environ(file, "engine_key = [12345]"))
+    assert "12345" not in caught.value.message
+
+
+def test_a_variable_nobody_knows_is_refused(file: Path) -> None:
+    with pytest.raises(BadSetting, match="HITSEND_PROT"):
+        load({}, environ(file, HITSEND_PROT="80"))
+
+
+def test_what_a_client_uses_is_no_unknown_variable(file: Path) -> None:
+    load({}, environ(file, HITSEND_URL="http://x", HITSEND_KEY="hs-x"))
+
+
+def test_a_name_in_the_file_nobody_knows_is_refused(file: Path) -> None:
+    with pytest.raises(BadSetting, match="sets prot"):
+        load({}, environ(file, "prot = 80"))
+
+
+def test_a_file_that_is_named_but_not_there_is_refused(file: Path) -> None:
+    with pytest.raises(BadSetting, match="HITSEND_CONFIG"):
+        load({}, {"HITSEND_CONFIG": str(file)})
+
+
+@pytest.mark.parametrize("text", ["port = ", "\udc80"])
+def test_a_file_that_is_not_toml_is_refused(file: Path, text: str) -> None:
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(BadSetting, match="cannot be read as TOML"):
+        load({}, {"HITSEND_CONFIG": str(file)})
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", True), ("true", True), ("0", False)])
+def test_yes_and_no_can_be_written_as_people_do(file: Path, text: str, value: bool) -> None:
+    assert load({}, environ(file, HITSEND_INSECURE=text)).settings.insecure is value
+
+
+def test_a_path_may_begin_at_home_wherever_it_comes_from(file: Path) -> None:
+    home = Path.home() / "chat"
+    assert load({}, environ(file, HITSEND_DATA_DIR="~/chat")).settings.data_dir == home
+    assert load({}, environ(file, "data_dir = '~/chat'")).settings.data_dir == home
+    assert load({"data_dir": Path("~/chat")}, environ(file)).settings.data_dir == home
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_loopback_needs_no_tls(host: str) -> None:
+    assert is_loopback(host)
+    check_binding(Settings(host=host))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org", ""])
+def test_listening_beyond_loopback_needs_tls_or_consent(host: str) -> None:
+    with pytest.raises(BadSetting, match="unencrypted"):
+        check_binding(Settings(host=host))
+    check_binding(Settings(host=host, insecure=True))
+    check_binding(Settings(host=host, tls_cert=Path("c.pem"), tls_key=Path("k.pem")))
+
+
+def test_half_a_certificate_is_refused() -> None:
+    with pytest.raises(BadSetting, match="belong together"):
+        check_binding(Settings(tls_cert=Path("c.pem")))
