@@ -103,9 +103,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         about("Deltas are padded to a multiple of this, so their length tells less."),
     ] = 16
     heartbeat_s: Annotated[Seconds, about("Silence after which a stream says it is alive.")] = 10.0
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], about("How much to log.")] = (
-        "info"
-    )
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], about("How much to log.")
+    ] = "info"
 
     @property
     def database(self) -> Path:

@@ -14,6 +14,8 @@ from hitsend.server.routes import (
     sessions,
 )
 
+__all__ = ["ROUTES"]
+
 ROUTES: tuple[Endpoint, ...] = (
     page.page,
     page.page_of_conversation,
