@@ -1,12 +1,16 @@
 """The terminal chat, against a real server with the scripted engine."""
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from hitsend.store import Store
 
 Hitsend = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -186,3 +190,36 @@ def test_closing_the_window_ends_the_chat_and_its_server(
     chat.exit_code()
     running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not [line for line in running if re.search(rb"serve.*" + bytes(data_dir), line)]
+
+
+def test_ctrl_c_on_a_pipe_stops_the_answer_on_the_server(
+    environ: dict[str, str], serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    words = ["chat", "--port", server.port, "--data-dir", str(data_dir)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "hitsend", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environ,
+    ) as chat:
+        assert chat.stdin is not None
+        assert chat.stdout is not None
+        chat.stdin.write(b"!script tokens=2000 pace=20ms\ntick")
+        chat.stdin.close()
+        chat.stdout.read(4)
+        chat.send_signal(signal.SIGINT)
+        assert chat.wait(timeout=20) == 130
+    assert asyncio.run(endings(data_dir)) == ["stopped"]
+
+
+async def endings(data_dir: Path) -> list[str | None]:
+    """How the answers in the database ended."""
+    store = await Store.open(data_dir / "hitsend.db")
+    try:
+        (user,) = await store.accounts.list_users()
+        page = await store.conversations.list(user.id, offset=0, limit=9, query=None)
+        found = [await store.conversations.get(line.id, user.id) for line in page.items]
+        return [said.ending for one in found for said in one.messages if said.role == "assistant"]
+    finally:
+        await store.close()

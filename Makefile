@@ -1,0 +1,59 @@
+# Each verb works on a fresh machine: it installs what it needs first, and only what changed.
+# The work is in scripts/setup.py; this file names the verbs.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench generate lock clean dev
+
+# The environment's own Python once there is one, else the first that is new enough.
+ifndef PYTHON
+PYTHON := $(shell for python in .venv/bin/python python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -S -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$python && break; done)
+endif
+SETUP = $(or $(PYTHON),$(error hitsend needs Python 3.11 or later: install it, or say PYTHON=/path/to/python)) -m scripts.setup
+BIN := .venv/bin
+
+help: ## List these verbs
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 18
+
+run: ## Install what is missing, build the page, serve; flags: make run ARGS="--port 9000"
+	@$(SETUP) run $(ARGS)
+
+test: check ## Everything: check, then unit, server, engine, browser, docs and web tests
+	@$(SETUP) chromium
+	@$(SETUP) npm run test
+	$(BIN)/python -m pytest
+
+check: dev ## The quick part: lint, types, import contracts, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/gen_docs.py --check
+	$(BIN)/python scripts/gen_events.py --check
+	@$(SETUP) npm run check
+
+bench: dev ## Measure through the front door: start, relay, engine
+	$(BIN)/python -m bench.start
+	$(BIN)/python -m bench.relay
+	$(BIN)/python -m bench.engine
+
+generate: dev ## Write the checked-in files that are made from code
+	$(BIN)/python scripts/gen_docs.py
+	$(BIN)/python scripts/gen_events.py
+
+COMPILE = $(BIN)/uv pip compile --upgrade --generate-hashes --universal --python-version 3.11 \
+	--no-emit-index-url --no-header --no-annotate --quiet
+
+lock: dev ## Choose the newest versions that fit, for requirements/*.lock
+	$(COMPILE) pyproject.toml --group dev -o requirements/dev.lock
+	printf 'hatchling\neditables\n' | \
+	$(COMPILE) pyproject.toml - -c requirements/dev.lock -o requirements/run.lock
+	$(BIN)/python scripts/build_web.py | $(COMPILE) - -o requirements/node.lock
+
+clean: ## Delete what these verbs made; weights and conversations stay
+	rm -rf .venv .cache dist web/node_modules src/hitsend/server/static
+	rm -rf .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+
+dev:
+	@$(SETUP) dev

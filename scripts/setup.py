@@ -1,0 +1,165 @@
+"""What `make` does before it can do anything: environment, dependencies, page, small model.
+
+Each step leaves a stamp that holds what it was made from, and is skipped while that is the
+same, so a second run costs a few milliseconds. Needs only Python's standard library.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+from scripts import build_web
+from scripts.build_web import Node, digest, is_current, write_stamp
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin/python"
+STAMPS = VENV / "stamps"
+NODE = ROOT / ".cache/node"
+SMALL_MODEL = "smollm2-135m"
+
+
+def main(verb: str, words: Sequence[str]) -> None:
+    os.chdir(ROOT)
+    try:
+        VERBS[verb](*words)
+    except subprocess.CalledProcessError as error:
+        stop(f"This did not work (exit code {error.returncode}): {as_text(error.cmd)}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def run(*words: str) -> None:
+    make_environment("run")
+    build_page()
+    fetch_small_model()
+    os.execv(PYTHON, [str(PYTHON), "-m", "hitsend", "serve", *words])
+
+
+def dev() -> None:
+    make_environment("dev")
+    build_page()
+
+
+def make_environment(kind: str) -> None:
+    """`kind` is `run` or `dev`: which of the two locks."""
+    make_venv()
+    lock = ROOT / f"requirements/{kind}.lock"
+    install = ("install", "--require-hashes", "-r", str(lock))
+    once(STAMPS / kind, digest([lock]), f"Installing {lock.name}", lambda: pip(*install))
+    editable = ("install", "--no-deps", "--no-build-isolation", "-e", ".")
+    project = digest([ROOT / "pyproject.toml"])
+    once(STAMPS / "hitsend", project, "Installing hitsend", lambda: pip(*editable))
+
+
+def make_venv() -> None:
+    # An environment holds its own path, so it does not survive a move.
+    python, key = f"python{sys.version_info[0]}.{sys.version_info[1]}", str(ROOT)
+    stamp, pip_command = STAMPS / "venv", VENV / "bin/pip"
+    if PYTHON.exists() and pip_command.exists() and (is_current(stamp, key) or not stamp.exists()):
+        return
+    if find_spec("ensurepip") is None:
+        stop(f"This Python cannot make environments: install the package {python}-venv.")
+    tell("Making the virtual environment")
+    # Not this interpreter if it lives in the environment that is about to be cleared.
+    base = os.path.join(sys.base_prefix, "bin", python)
+    subprocess.run([base, "-m", "venv", "--clear", VENV], check=True)
+    write_stamp(stamp, key)
+
+
+def build_page() -> None:
+    if not build_web.is_built(ROOT):
+        tell("Building the page")
+        build_web.build(ROOT, find_node())
+
+
+def find_node() -> Node:
+    node = build_web.system_node()
+    if node is None:
+        lock = ROOT / "requirements/node.lock"
+        install = (
+            "install",
+            "--require-hashes",
+            "--upgrade",
+            "--target",
+            str(NODE),
+            "-r",
+            str(lock),
+        )
+        once(NODE / "stamp", digest([lock]), "Fetching Node", lambda: pip(*install))
+        node = build_web.packaged_node(NODE)
+    if node is None:
+        stop("There is no Node for this machine in the package index: install Node 22.12 or later.")
+    return node
+
+
+def fetch_small_model() -> None:
+    """So that the first answer comes at once. Another engine needs no weights here."""
+    stamp = STAMPS / "model"
+    if os.environ.get("HITSEND_ENGINE", "llama") != "llama":
+        return
+    if stamp.is_file() and Path(stamp.read_text()).is_file():
+        return
+    command = [str(PYTHON), "-m", "hitsend", "models", "pull", SMALL_MODEL]
+    path = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    write_stamp(stamp, path.strip())
+
+
+def chromium() -> None:
+    """The browser the browser tests drive."""
+    if any(map(shutil.which, ("chromium", "google-chrome"))):
+        return
+    if os.getuid() != 0 or not shutil.which("apt-get"):
+        stop("The browser tests need Chromium on PATH: install the package `chromium`.")
+    tell("Installing Chromium")
+    subprocess.run(["apt-get", "update"], check=True)
+    subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "chromium"], check=True)
+
+
+def npm(*words: str) -> None:
+    """npm, with the Node and the packages that build the page."""
+    node = find_node()
+    build_web.install(ROOT, node)
+    build_web.npm(node, ROOT / "web", *words)
+
+
+def once(stamp: Path, key: str, title: str, do: Callable[[], None]) -> None:
+    if not is_current(stamp, key):
+        tell(title)
+        do()
+        write_stamp(stamp, key)
+
+
+def pip(*words: str) -> None:
+    environ = os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    subprocess.run([PYTHON, "-m", "pip", *words], env=environ, check=True)
+
+
+def tell(title: str) -> None:
+    print(f"==> {title}", flush=True)
+
+
+def stop(reason: str) -> NoReturn:
+    sys.exit(f"hitsend: {reason}")
+
+
+def as_text(command: object) -> str:
+    words = command if isinstance(command, Sequence) else [command]
+    return " ".join(map(str, words))
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    "run": run,
+    "dev": dev,
+    "chromium": chromium,
+    "npm": npm,
+}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,75 @@
+"""The `hitsend` command. Each command's module is imported only when it is the one asked for.
+
+It knows how a command ends (what is printed where, which exit code), not what any
+command does.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+from rich.text import Text
+
+from hitsend import __version__
+from hitsend.errors import HitsendError
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+def main() -> None:
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(words: Sequence[str]) -> int:
+    try:
+        code = _app()(words, result_action="return_value")
+    except HitsendError as error:
+        sys.stderr.write(f"hitsend: {error.message}\n")
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left (`hitsend models list | head`): nobody to tell.
+        sys.stderr.close()
+        return FAILED
+    return code if isinstance(code, int) else 0
+
+
+def _app() -> App:
+    app = App(
+        name="hitsend",
+        help="Self-hosted chat: everything from Send to the last word, on your own machine.",
+        version=__version__,
+        suppress_keyboard_interrupt=False,
+        help_format="plaintext",
+        error_formatter=_sentence,
+    )
+    app.command("hitsend.cli.serve:serve", help="Serve the page and the API.")
+    app.command("hitsend.cli.chat.command:chat", help="Chat in the terminal.")
+    app.command("hitsend.cli.settings:settings", help="Show every setting and its origin.")
+    app.command("hitsend.cli.doctor.command:doctor", help="Check the installation.")
+    app.command(_models())
+    app.command(_admin())
+    return app
+
+
+def _sentence(error: CycloptsError) -> Text:
+    return Text(f"hitsend: {error} See hitsend --help.", no_wrap=True, overflow="ignore")
+
+
+def _models() -> App:
+    models = App(name="models", help="Model weights on this machine.")
+    models.command(
+        "hitsend.cli.models:list_models", name="list", help="What can be had and is here."
+    )
+    models.command("hitsend.cli.models:pull", help="Fetch a model's weights.")
+    models.command("hitsend.cli.models:remove", help="Delete a model's weights.")
+    return models
+
+
+def _admin() -> App:
+    admin = App(name="admin", help="Accounts and API keys, straight in the database.")
+    admin.command("hitsend.cli.admin:create_user", help="Make an account.")
+    admin.command("hitsend.cli.admin:create_key", help="Make an API key and print it, once.")
+    return admin

@@ -1,0 +1,1 @@
+"""`hitsend chat`: a conversation in the terminal. `command` begins it."""

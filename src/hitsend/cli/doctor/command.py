@@ -1,0 +1,42 @@
+"""`hitsend doctor`: what is right here, what is wrong, and how to mend it."""
+
+import asyncio
+
+from rich.console import Console
+from rich.text import Text
+
+from hitsend.cli.doctor import installation
+from hitsend.cli.doctor.finding import Check, Finding
+from hitsend.cli.flags import with_settings
+from hitsend.settings import NAMES, Loaded, Settings
+
+STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+@with_settings(*NAMES)
+def doctor(loaded: Loaded) -> int:
+    return asyncio.run(_examine(loaded.settings))
+
+
+async def _examine(settings: Settings) -> int:
+    if not await _are_fine(installation.CHECKS, settings):
+        return 1
+    from hitsend.cli.doctor import operation
+
+    return 0 if await _are_fine(operation.CHECKS, settings) else 1
+
+
+async def _are_fine(checks: tuple[Check, ...], settings: Settings) -> bool:
+    console, is_fine = Console(), True
+    for check in checks:
+        finding = await check(settings)
+        is_fine &= finding.level != "fail"
+        _print(console, finding)
+    return is_fine
+
+
+def _print(console: Console, finding: Finding) -> None:
+    mark = Text(f"{finding.level:<5} ", STYLES[finding.level])
+    console.print(mark + Text(finding.what, "default"), soft_wrap=True)
+    if finding.mend:
+        console.print(Text(f"      {finding.mend}"), soft_wrap=True)

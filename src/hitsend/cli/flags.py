@@ -1,0 +1,58 @@
+"""Settings as command-line flags, written from `Settings`, so that no flag is described twice.
+
+Only flags that were given override anything; what a value may be is for `settings` to say.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter as Argument
+from inspect import signature
+from operator import getitem
+from typing import Annotated, Concatenate, ParamSpec, get_type_hints
+
+from cyclopts import Parameter
+from msgspec import Meta
+
+from hitsend.settings import HINTS, SECRET, Loaded, Settings, load
+
+P = ParamSpec("P")
+
+PLAIN = get_type_hints(Settings)
+
+
+def with_settings(
+    *names: str,
+) -> Callable[[Callable[Concatenate[Loaded, P], int]], Callable[P, int]]:
+    """The command takes these settings as flags as well, and is handed all settings, loaded."""
+
+    def decorate(command: Callable[Concatenate[Loaded, P], int]) -> Callable[P, int]:
+        @wraps(command)
+        def run(*args: P.args, **kwargs: P.kwargs) -> int:
+            flags = {name: kwargs.pop(name, None) for name in names}
+            return command(load(flags), *args, **kwargs)
+
+        own = list(signature(command, eval_str=True).parameters.values())[1:]
+        arguments = [*own, *(_argument(name) for name in names)]
+        # cyclopts reads both; functools.wraps has copied the command's own.
+        vars(run)["__signature__"] = signature(command).replace(parameters=arguments)
+        run.__annotations__ = {argument.name: argument.annotation for argument in arguments}
+        return run
+
+    return decorate
+
+
+def _argument(name: str) -> Argument:
+    default = "" if name in SECRET else f" [default: {_shown(getattr(Settings(), name))}]"
+    flag = Parameter(help=describe(name) + default, show_default=False, negative="")
+    hint = getitem(Annotated, (PLAIN[name] | None, flag))
+    return Argument(name, Argument.KEYWORD_ONLY, default=None, annotation=hint)
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def describe(name: str) -> str:
+    """The sentence that stands beside the setting in settings.py."""
+    notes = (meta.description for meta in HINTS[name].__metadata__ if isinstance(meta, Meta))
+    return next((note for note in notes if note), "")

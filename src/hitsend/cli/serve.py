@@ -1,0 +1,34 @@
+"""`hitsend serve`: the page and the API, until Ctrl-C or SIGTERM."""
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+
+from hitsend.cli.flags import with_settings
+from hitsend.cli.screen import out, say
+from hitsend.settings import NAMES, Loaded, check_binding
+
+
+@with_settings(*NAMES)
+def serve(loaded: Loaded) -> int:
+    check_binding(loaded.settings)
+    from hitsend.server.serving import serve as serve_until_stopped
+
+    is_first_start = not loaded.settings.database.exists()
+
+    def announce(address: str) -> None:
+        if is_first_start:
+            say("The first person to open the page makes the administrator's account.")
+        out.write(f"hitsend is at {address}")
+
+    _run(serve_until_stopped(loaded.settings, announce=announce))
+    return 0
+
+
+def _run(coroutine: Coroutine[None, None, None]) -> None:
+    if sys.platform == "win32":
+        asyncio.run(coroutine)
+    else:
+        import uvloop
+
+        uvloop.run(coroutine)

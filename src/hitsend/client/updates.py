@@ -1,0 +1,41 @@
+"""What a turn tells a client while it runs. `Finished` is always the last."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from hitsend.client.shapes import Message
+from hitsend.wire.typed import Failure, StreamStatus
+
+
+class Started(msgspec.Struct, frozen=True):
+    """The message is stored; from here on the turn goes on with or without us."""
+
+    conversation_id: str
+    turn_id: str
+
+
+class TextAdded(msgspec.Struct, frozen=True):
+    message_id: str
+    text: str
+
+
+class Titled(msgspec.Struct, frozen=True):
+    title: str
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """The answer as it is stored, and how the turn ended."""
+
+    message: Message | None
+    """None when the turn failed before there was one."""
+    status: StreamStatus
+    failure: Failure | None = None
+    """Why it failed, in the server's words."""
+
+    @property
+    def text(self) -> str:
+        return self.message.text if self.message else ""
+
+
+Update: TypeAlias = Started | TextAdded | Titled | Finished
