@@ -6,9 +6,6 @@ import hashlib
 import pytest
 from tests.server.world import Heard, Someone, World, message
 
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
-
 
 async def test_a_message_is_answered_and_is_there_afterwards(world: World) -> None:
     ada = await world.someone("ada")
@@ -185,16 +182,6 @@ async def test_deleting_a_conversation_ends_its_answer(world: World) -> None:
     path = f"/backend-api/conversation/{heard.conversation_id}"
     assert (await ada.http.delete(path)).status_code == 204
     assert (await ada.http.get(path)).status_code == 404
-
-
-async def test_after_a_restart_everything_is_there(world: World) -> None:
-    settings = world.house.services.settings
-    ada = await world.someone("ada")
-    heard = await ada.send("!script\nstill here")
-    async with open_house(settings) as house, listening(house) as url:
-        response = await ada.http.get(f"{url}/backend-api/conversation/{heard.conversation_id}")
-        assert heard.answer
-        assert response.json()["mapping"][heard.answer["id"]]["message"] == heard.answer
 
 
 async def test_a_turn_cut_by_a_restart_is_closed_with_its_text_kept(world: World) -> None:

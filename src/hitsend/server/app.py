@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from hitsend.engine import Catalogue, Engine, LlamaEngine, RemoteEngine, ScriptedEngine
 from hitsend.runner import Runner
+from hitsend.server.alone import alone_in
 from hitsend.server.calls import House
 from hitsend.server.door import entry, lost
 from hitsend.server.routes import ROUTES
@@ -17,8 +18,6 @@ from hitsend.server.throttle import Throttle
 from hitsend.settings import Settings
 from hitsend.store import Store
 from hitsend.turn import Services
-
-DATABASE = "hitsend.db"
 
 
 def build_app(house: House) -> Starlette:
@@ -34,10 +33,14 @@ def build_app(house: House) -> Starlette:
 @asynccontextmanager
 async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncGenerator[House]:
     """Everything, started; and ended in the opposite order."""
-    store = await Store.open(settings.data_dir / DATABASE, settings.sync)
-    engine = engine or build_engine(settings)
-    runner = Runner(store)
-    try:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(alone_in(settings.data_dir))
+        store = await Store.open(settings.database, settings.sync)
+        stack.push_async_callback(store.close)
+        engine = engine or build_engine(settings)
+        stack.push_async_callback(engine.close)
+        runner = Runner(store)
+        stack.push_async_callback(runner.close)
         await runner.open()
         await engine.start()
         yield House(
@@ -47,10 +50,6 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
             throttle=Throttle(settings.sign_in_tries),
             founding=asyncio.Lock(),
         )
-    finally:
-        await runner.close()
-        await engine.close()
-        await store.close()
 
 
 def build_engine(settings: Settings) -> Engine:

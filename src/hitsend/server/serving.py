@@ -20,9 +20,10 @@ GRACE_S = 2
 async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM. `announce` hears the address once it can be opened."""
     _log_to_stderr(settings)
+    asked_to_stop = _on_signal()
     async with open_house(settings) as house, listening(house) as address:
         announce(address)
-        await _signal()
+        await asked_to_stop.wait()
         await house.runner.close()  # ends the turns, so that their readers hear of it and leave
 
 
@@ -94,12 +95,12 @@ def _address(settings: Settings, listener: socket.socket) -> str:
     return f"{scheme}://{host}:{listener.getsockname()[1]}"
 
 
-async def _signal() -> None:
+def _on_signal() -> asyncio.Event:
     arrived = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, arrived.set)
-    await arrived.wait()
+    return arrived
 
 
 def _log_to_stderr(settings: Settings) -> None:
