@@ -10,12 +10,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from hitsend.engine.completion_request import schema_request
-from hitsend.engine.contract import Finished, Generated, Generation, PromptWasRead
-from hitsend.engine.http import Http, Stream
+from hitsend.engine.completion_request import prefill_request, schema_request
+from hitsend.engine.contract import Finished, Generated, Generation, Prompt, PromptWasRead
+from hitsend.engine.http import Http
 from hitsend.engine.sse import SseReader
-from hitsend.engine.upstream import Problem, read_problem
-from hitsend.errors import EngineDown, EngineLost, HitsendError, PromptTooLong, Refused
+from hitsend.engine.upstream import Problem, require_ok
+from hitsend.errors import EngineLost
 from hitsend.messages import Alternative, Token, Usage
 
 IdsOfText: TypeAlias = Callable[[str], Awaitable[tuple[int, ...]]]
@@ -86,23 +86,12 @@ async def follows_schema(http: Http, json_schema: str, token_id: int) -> bool:
     return token_id not in msgspec.json.decode(answer.body, type=_Chunk).tokens
 
 
-async def require_ok(stream: Stream) -> None:
-    if stream.status == 200:
-        return
-    body = b""
-    while more := await stream.read():
-        body += more
-    raise translate(stream.status, read_problem(body))
-
-
-def translate(status: int, problem: Problem) -> HitsendError:
-    if problem.type == "exceed_context_size_error":
-        return PromptTooLong("The message does not fit the model's window.", param="messages")
-    if status == 400:
-        return Refused(f"The engine refused the request: {problem.message}")
-    if status == 503:
-        return EngineDown("The model is still loading.", retry_after_s=1.0)
-    return EngineLost(f"The engine failed: {problem.message or status}")
+async def prefill(http: Http, prompt: Prompt) -> None:
+    """Has the prompt read and nothing said. Leaving early frees the slot."""
+    async with http.stream("POST", "/completion", prefill_request(prompt)) as stream:
+        await require_ok(stream)
+        while await stream.read():
+            continue
 
 
 class _Hearing:
@@ -183,7 +172,7 @@ def _chunk(value: bytes) -> _Chunk:
     except msgspec.DecodeError as error:
         raise EngineLost("The engine sent what is not a chunk of an answer.") from error
     if chunk.error is not None:
-        raise translate(500, chunk.error)
+        raise EngineLost(f"The engine failed: {chunk.error.message}")
     return chunk
 
 

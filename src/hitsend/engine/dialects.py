@@ -9,7 +9,8 @@ import msgspec
 from hitsend.engine.chat import ChatDialect
 from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prompt
 from hitsend.engine.http import Http
-from hitsend.engine.llama_server import LlamaServerDialect, Properties
+from hitsend.engine.llama_server import LlamaServerDialect
+from hitsend.engine.template import Properties
 from hitsend.engine.vllm import VllmDialect, VllmModel
 from hitsend.errors import HitsendError
 from hitsend.messages import Message, Sampling, Tool

@@ -6,6 +6,8 @@ before the engine sees the file. It reads no weights and knows no model.
 """
 
 import struct
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from math import prod
 from pathlib import Path
@@ -60,11 +62,12 @@ FILE_TYPES = {
 # fmt: on
 
 Value: TypeAlias = int | float | bool | str
+Array: TypeAlias = tuple[Value, ...]
 Metadata: TypeAlias = dict[str, Value]
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What a GGUF file says of itself. Arrays (the vocabulary) are checked and left out."""
+    """What a GGUF file says of itself. Arrays are left to `read_arrays`."""
 
     metadata: Metadata
     num_tensors: int
@@ -92,9 +95,21 @@ class Header(msgspec.Struct, frozen=True):
 
 def read_header(path: Path) -> Header:
     """Raises ModelBroken for anything llama.cpp should not be given. Blocks: use a thread."""
+    with _reading(path) as reader:
+        return reader.header()
+
+
+def read_arrays(path: Path, names: Collection[str]) -> dict[str, Array]:
+    """Those of the named arrays that are there. Raises ModelBroken. Blocks: use a thread."""
+    with _reading(path) as reader:
+        return reader.arrays(names)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator["_Reader"]:
     try:
         with path.open("rb") as file:
-            return _Reader(path.name, file, path.stat().st_size).header()
+            yield _Reader(path.name, file, path.stat().st_size)
     except OSError as error:
         raise ModelBroken(f"{path} cannot be read: {error.strerror}.") from error
 
@@ -107,33 +122,40 @@ class _Reader:
         self._position = 0
 
     def header(self) -> Header:
-        if self._take(4) != b"GGUF":
-            self._refuse("it is not a GGUF file")
-        if (version := self._number(U32)) not in (2, 3):
-            self._refuse(f"GGUF version {version} is not supported")
-        num_tensors = self._count(U64, MAX_ENTRIES, "tensors")
-        metadata = self._metadata(self._count(U64, MAX_ENTRIES, "metadata entries"))
+        num_tensors = self._num_tensors()
+        metadata = {key: value for key, value in self._entries() if not isinstance(value, tuple)}
         if metadata.get("split.count", 0) not in (0, 1):
             self._refuse("it is one part of several; join them with llama-gguf-split")
         self._check_tensors(num_tensors, metadata.get("general.alignment", 32))
         return Header(metadata, num_tensors)
 
-    def _metadata(self, num_entries: int) -> Metadata:
-        metadata: Metadata = {}
+    def arrays(self, names: Collection[str]) -> dict[str, Array]:
+        self._num_tensors()
+        found = self._entries(names)
+        return {key: value for key, value in found if key in names and isinstance(value, tuple)}
+
+    def _num_tensors(self) -> int:
+        if self._take(4) != b"GGUF":
+            self._refuse("it is not a GGUF file")
+        if (version := self._number(U32)) not in (2, 3):
+            self._refuse(f"GGUF version {version} is not supported")
+        return self._count(U64, MAX_ENTRIES, "tensors")
+
+    def _entries(self, wanted: Collection[str] = ()) -> Iterator[tuple[str, Value | Array]]:
+        """The items of an array that nobody wants are checked, and come out blank."""
         seen = set()
-        for _ in range(num_entries):
+        for _ in range(self._count(U64, MAX_ENTRIES, "metadata entries")):
             key = self._string(MAX_NAME_BYTES)
             if key in seen:
                 self._refuse(f"{key!r} is there twice")
             seen.add(key)
             kind = self._number(U32)
             if kind == ARRAY:
-                self._skip_array()
+                yield key, self._array(self._take if key in wanted else self._skip)
             elif kind == STRING:
-                metadata[key] = self._string(MAX_STRING_BYTES)
+                yield key, self._string(MAX_STRING_BYTES)
             else:
-                metadata[key] = self._scalar(kind)
-        return metadata
+                yield key, self._scalar(kind)
 
     def _check_tensors(self, num_tensors: int, alignment: Value) -> None:
         if not isinstance(alignment, int) or not 1 <= alignment <= MAX_ALIGNMENT:
@@ -162,16 +184,16 @@ class _Reader:
             self._refuse(f"tensor {name!r} is misaligned")
         return name, offset + prod(shape) // num_weights * num_block_bytes
 
-    def _skip_array(self) -> None:
+    def _array(self, read: Callable[[int], bytes]) -> Array:
         kind = self._number(U32)
         num_items = self._count(U64, MAX_ARRAY_ITEMS, "items of an array")
         if kind == STRING:
-            for _ in range(num_items):
-                self._skip(self._count(U64, MAX_STRING_BYTES, "bytes of a string"))
-        elif kind in SCALARS:
-            self._skip(num_items * SCALARS[kind].size)
-        else:
+            strings = (read(self._size(MAX_STRING_BYTES)) for _ in range(num_items))
+            return tuple([string.decode(errors="replace") for string in strings])
+        if kind not in SCALARS:
             self._refuse(f"an array is of an unknown type ({kind})")
+        packed = read(num_items * SCALARS[kind].size)
+        return tuple([item for (item,) in SCALARS[kind].iter_unpack(packed)])
 
     def _scalar(self, kind: int) -> Value:
         if kind not in SCALARS:
@@ -189,7 +211,10 @@ class _Reader:
         return number
 
     def _string(self, most: int) -> str:
-        return self._take(self._count(U64, most, "bytes of a string")).decode(errors="replace")
+        return self._take(self._size(most)).decode(errors="replace")
+
+    def _size(self, most: int) -> int:
+        return self._count(U64, most, "bytes of a string")
 
     def _take(self, num_bytes: int) -> bytes:
         self._advance(num_bytes)
@@ -198,9 +223,10 @@ class _Reader:
             self._refuse("it ends in the middle of its header")
         return taken
 
-    def _skip(self, num_bytes: int) -> None:
+    def _skip(self, num_bytes: int) -> bytes:
         self._advance(num_bytes)
         self._file.seek(num_bytes, 1)
+        return b""
 
     def _advance(self, num_bytes: int) -> None:
         self._position += num_bytes

@@ -13,8 +13,8 @@ import msgspec
 
 from hitsend.engine import encoding
 from hitsend.engine.catalogue import Catalogue
-from hitsend.engine.completion import complete, follows_schema, require_ok
-from hitsend.engine.completion_request import completion_request, prefill_request
+from hitsend.engine.completion import complete, follows_schema, prefill
+from hitsend.engine.completion_request import completion_request
 from hitsend.engine.contract import EngineStatus, Generation, ModelFacts, Pieces, Prompt
 from hitsend.engine.resident import Resident
 from hitsend.engine.residents import Residents
@@ -57,9 +57,9 @@ class LlamaEngine:
         self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> Prompt:
         async def encode(resident: Resident) -> Prompt:
-            if tools and not resident.can_call_tools:
+            if tools and not resident.template.can_call_tools:
                 raise Refused(f"{resident.weights.title} cannot call tools.", param="tools")
-            encoded = await encoding.encode(resident, messages, tools)
+            encoded = await encoding.encode(resident.template, messages, tools)
             return Prompt(
                 model=resident.weights.name,
                 num_tokens=len(encoded.ids),
@@ -72,7 +72,9 @@ class LlamaEngine:
         return await self._ask(model, encode)
 
     async def tokenize(self, model: str, text: str) -> Pieces:
-        return await self._ask(model, lambda resident: resident.tokenizer.pieces_of_text(text))
+        return await self._ask(
+            model, lambda resident: resident.template.tokenizer.pieces_of_text(text)
+        )
 
     async def generate(
         self, prompt: Prompt, sampling: Sampling
@@ -96,7 +98,7 @@ class LlamaEngine:
         """Tried twice while nothing was heard, so that a death in between is not noticed."""
         for is_final in (False, True):
             await resident.until_ready(self._settings.engine_wait_s)
-            steps = complete(resident.http, request, asked_at, resident.ids_of_text)
+            steps = complete(resident.http, request, asked_at, resident.template.ids_of_text)
             try:
                 async with contextlib.aclosing(steps):
                     async for step in steps:
@@ -178,7 +180,7 @@ class LlamaEngine:
         """Once for each: llama.cpp answers freely, in silence, when it cannot hold to one."""
 
         async def is_followed(resident: Resident) -> bool:
-            token_id = (await resident.ids_of_text(NO_JSON))[0]
+            token_id = (await resident.template.ids_of_text(NO_JSON))[0]
             return await follows_schema(resident.http, json_schema or "", token_id)
 
         if json_schema is None or json_schema in self._known_schemas:
@@ -195,17 +197,12 @@ class LlamaEngine:
 
 
 async def _read(resident: Resident, prompt: Prompt) -> None:
-    async with (
-        resident.slots.hold(prompt.num_tokens),
-        resident.http.stream("POST", "/completion", prefill_request(prompt)) as stream,
-    ):
-        await require_ok(stream)
-        while await stream.read():
-            continue
+    async with resident.slots.hold(prompt.num_tokens):
+        await prefill(resident.http, prompt)
 
 
 def _check_bias(resident: Resident, sampling: Sampling) -> None:
-    num_tokens = resident.tokenizer.vocabulary.num_tokens
+    num_tokens = resident.template.tokenizer.vocabulary.num_tokens
     for token_id, _ in sampling.logit_bias:
         if token_id >= num_tokens:
             raise Refused(

@@ -145,7 +145,7 @@ class RemoteEngine:
         answer = await self._http.request("GET", "/v1/models")
         if answer.status == 404 and self._settings.model != "auto":
             return (RemoteModel(self._settings.model),)  # it has no list; we were told a name
-        models = read_answer(answer, _ModelList, "").data
+        models = read_answer(answer, _ModelList).data
         if not models:
             raise EngineDown("The remote engine has no models.")
         return models

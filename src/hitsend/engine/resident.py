@@ -12,22 +12,19 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
-
-import msgspec
 
 from hitsend.engine.child import Launch
 from hitsend.engine.contract import State
 from hitsend.engine.http import Address, Http
-from hitsend.engine.openai_request import Json
 from hitsend.engine.process import ModelProcess
 from hitsend.engine.slots import Slots
+from hitsend.engine.template import Properties, Template
 from hitsend.engine.tokenizer import Tokenizer
-from hitsend.engine.upstream import read_problem
+from hitsend.engine.upstream import read_answer
 from hitsend.engine.vocabulary import read_vocabulary
 from hitsend.engine.weights import Weights
-from hitsend.errors import EngineDown, EngineLost, ModelBroken, Refused
+from hitsend.errors import EngineDown, EngineLost, ModelBroken
 from hitsend.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -46,19 +43,6 @@ WATCH_S = 5.0
 MAX_PING_S = 30
 NUM_TRIES = 2
 """Failures to load in a row after which the weights are held to be broken."""
-
-
-class _Capabilities(msgspec.Struct, frozen=True):
-    supports_tools: bool = False
-    supports_tool_calls: bool = False
-
-
-class _Properties(msgspec.Struct, frozen=True):
-    chat_template_caps: _Capabilities = _Capabilities()
-
-
-class _Rendered(msgspec.Struct, frozen=True):
-    prompt: str
 
 
 class Resident:
@@ -82,7 +66,7 @@ class Resident:
         self._num_failures = 0
         self._keeper: asyncio.Task[None] | None = None
         self._tokenizer: Tokenizer | None = None
-        self._capabilities = _Capabilities()
+        self._template: Template | None = None
 
     def start(self) -> None:
         self._keeper = asyncio.create_task(self._keep_alive())
@@ -112,34 +96,9 @@ class Resident:
             self._is_doubted.set()
 
     @property
-    def tokenizer(self) -> Tokenizer:
-        assert self._tokenizer, "nobody may ask before it is ready"
-        return self._tokenizer
-
-    # What encoding needs.
-
-    @property
-    def can_call_tools(self) -> bool:
-        return self._capabilities.supports_tools and self._capabilities.supports_tool_calls
-
-    async def render(self, messages: Sequence[Json], tools: Sequence[object]) -> str:
-        body: Json = {"messages": messages}
-        if tools:
-            body["tools"] = tools
-        answer = await self.http.request("POST", "/apply-template", msgspec.json.encode(body))
-        if answer.status != 200:
-            said = read_problem(answer.body).message
-            raise Refused(f"{self.weights.title} cannot be given these messages: {said}")
-        return msgspec.json.decode(answer.body, type=_Rendered).prompt
-
-    async def ids_of_structure(self, text: str, *, is_first: bool) -> tuple[int, ...]:
-        return await self.tokenizer.ids_of_structure(text, is_first=is_first)
-
-    async def ids_of_text(self, text: str) -> tuple[int, ...]:
-        return await self.tokenizer.ids_of_text(text)
-
-    def is_plain(self, text: str) -> bool:
-        return self.tokenizer.vocabulary.is_plain(text)
+    def template(self) -> Template:
+        assert self._template, "nobody may ask before it is ready"
+        return self._template
 
     # Its life.
 
@@ -165,19 +124,16 @@ class Resident:
         process = await ModelProcess.start(self._launch)
         try:
             await process.until_ready(self.http)
-            self._capabilities = await self._read_capabilities()
+            self._template = await self._read_template(self._tokenizer)
             self._become_ready()
             await self._watch(process)
         finally:
             self.http.close()
             await process.end()
 
-    async def _read_capabilities(self) -> _Capabilities:
+    async def _read_template(self, tokenizer: Tokenizer) -> Template:
         answer = await self.http.request("GET", "/props")
-        try:
-            return msgspec.json.decode(answer.body, type=_Properties).chat_template_caps
-        except msgspec.DecodeError as error:
-            raise ModelBroken("its server does not speak as llama.cpp does") from error
+        return Template(self.http, tokenizer, read_answer(answer, Properties))
 
     async def _watch(self, process: ModelProcess) -> None:
         while not await process.has_ended(WATCH_S, unless=self._is_doubted):

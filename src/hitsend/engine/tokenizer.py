@@ -4,14 +4,16 @@ Text and structure are two different questions: in text no special token is ever
 """
 
 from collections import OrderedDict
+from typing import TypeVar
 
 import msgspec
 
 from hitsend.engine.contract import Pieces
 from hitsend.engine.http import Http
-from hitsend.engine.upstream import read_problem
+from hitsend.engine.upstream import read_answer
 from hitsend.engine.vocabulary import Vocabulary
-from hitsend.errors import EngineDown
+
+T = TypeVar("T")
 
 MAX_KEPT_TOKENS = 1_000_000
 
@@ -58,7 +60,7 @@ class Tokenizer:
         found: list[_Piece] = []
         for piece in self.vocabulary.cut(text):
             question = _Question(piece, parse_special=False, with_pieces=True)
-            found += msgspec.json.decode(await self._ask(question), type=_TokenizedPieces).tokens
+            found += (await self._ask(question, _TokenizedPieces)).tokens
         return Pieces(
             tuple([one.id for one in found]),
             tuple([_bytes(one.piece) for one in found]),
@@ -68,7 +70,7 @@ class Tokenizer:
         if (ids := self._kept.get(question)) is not None:
             self._kept.move_to_end(question)
             return ids
-        ids = msgspec.json.decode(await self._ask(question), type=_Tokenized).tokens
+        ids = (await self._ask(question, _Tokenized)).tokens
         self._keep(question, ids)
         return ids
 
@@ -81,11 +83,9 @@ class Tokenizer:
             _, oldest = self._kept.popitem(last=False)
             self._num_kept_tokens -= len(oldest) + 1
 
-    async def _ask(self, question: _Question) -> bytes:
+    async def _ask(self, question: _Question, kind: type[T]) -> T:
         answer = await self._http.request("POST", "/tokenize", msgspec.json.encode(question))
-        if answer.status != 200:
-            raise EngineDown(f"The engine cannot tokenise: {read_problem(answer.body).message}")
-        return answer.body
+        return read_answer(answer, kind)
 
 
 def _bytes(piece: str | tuple[int, ...]) -> bytes:

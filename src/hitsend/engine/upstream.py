@@ -1,4 +1,4 @@
-"""What a remote engine says when it does not answer, in hitsend's own errors.
+"""What an engine says when it does not answer, in hitsend's own errors.
 
 The one place that knows how servers of different makes word the same trouble.
 """
@@ -37,17 +37,17 @@ class _Body(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
-def read_answer(answer: Answer, kind: type[T], model: str) -> T:
+def read_answer(answer: Answer, kind: type[T], model: str = "") -> T:
     """The body of a whole answer. Raises what a status other than 200 means."""
     if answer.status != 200:
         raise translate(answer.status, answer.headers, answer.body, model)
     try:
         return msgspec.json.decode(answer.body, type=kind)
     except msgspec.DecodeError as error:
-        raise EngineDown("The remote engine answered with something else.") from error
+        raise EngineDown("The engine answered with something else.") from error
 
 
-async def require_ok(stream: Stream, model: str) -> None:
+async def require_ok(stream: Stream, model: str = "") -> None:
     """Raises what a status other than 200 means."""
     if stream.status == 200:
         return
@@ -65,14 +65,14 @@ def translate(status: int, headers: dict[str, str], body: bytes, model: str) -> 
         )
     if status in (429, 503):
         return EngineDown(
-            "The remote engine is busy. Try again in a moment.",
+            f"The engine is busy{_said(problem)}. Try again in a moment.",
             retry_after_s=_seconds(headers.get("retry-after")),
         )
     if status == 404 and "model" in f"{problem.code} {problem.message}".lower():
         return UnknownModel(f"The remote engine has no model {model!r}.", param="model")
     if status in (400, 413, 422):
         return _refusal(problem)
-    return EngineDown(f"The remote engine answered {status}{_said(problem)}.")
+    return EngineDown(f"The engine answered {status}{_said(problem)}.")
 
 
 def read_problem(body: bytes) -> Problem:
@@ -91,7 +91,7 @@ def _refusal(problem: Problem) -> HitsendError:
     )
     if is_too_long:
         return PromptTooLong("The message does not fit the model's window.", param="messages")
-    return Refused(f"The remote engine refused the request{_said(problem)}.")
+    return Refused(f"The engine refused the request{_said(problem)}.")
 
 
 def _said(problem: Problem) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import re
 
 import msgspec
+import pytest
 from tests.unit.engine.fake_server import (
     Request,
     sse,
@@ -18,6 +19,7 @@ from tests.unit.engine.remote_world import (
 )
 
 from hitsend.engine.contract import Generated
+from hitsend.errors import EngineDown, HitsendError, PromptTooLong, Refused
 from hitsend.messages import Alternative, Message, Sampling, Text
 
 
@@ -158,3 +160,27 @@ async def test_llama_server_is_spoken_to_in_tokens() -> None:
     assert answering["prompt"] == [ord(letter) for letter in "(user: hello)"]
     assert answering["n_predict"] == 777 - len("(user: hello)")
     assert (prefilling["prompt"], prefilling["n_predict"]) == (answering["prompt"], 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said", "kind"),
+    [
+        ("/apply-template", "500 Error", {"message": "no such role"}, Refused),
+        ("/apply-template", "503 Unavailable", {"message": "Loading model"}, EngineDown),
+        ("/tokenize", "500 Error", {"message": "oops"}, EngineDown),
+        ("/completion", "503 Unavailable", {"message": "Loading model"}, EngineDown),
+        ("/completion", "400 Bad", {"type": "exceed_context_size_error"}, PromptTooLong),
+    ],
+)
+async def test_what_goes_wrong_at_a_llama_server_is_told_apart(
+    path: str, status: str, said: dict[str, str], kind: type[HitsendError]
+) -> None:
+    async def failing(request: Request, writer: asyncio.StreamWriter) -> None:
+        if request.path == path:
+            writer.write(whole(msgspec.json.encode({"error": said}), status))
+        else:
+            await llama_server(request, writer)
+
+    async with engine_on(failing) as (engine, _):
+        with pytest.raises(kind, match=said.get("message")):
+            await answer_of(engine)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.engine.tiny_gguf import METADATA, TINY_GGUF, build, number, tensor
 
-from hitsend.engine.gguf import read_header
+from hitsend.engine.gguf import read_arrays, read_header
 from hitsend.errors import ModelBroken
 
 
@@ -77,6 +77,14 @@ def test_an_array_of_endless_empty_strings_is_refused_at_once(file: Path) -> Non
     assert time.perf_counter() - started < 1
 
 
+def test_only_the_arrays_asked_for_are_kept(file: Path) -> None:
+    file.write_bytes(TINY_GGUF)
+    assert read_arrays(file, {"tokenizer.ggml.tokens", "general.name", "none"}) == {
+        "tokenizer.ggml.tokens": ("yes", "no")
+    }
+    assert read_arrays(file, ()) == {}
+
+
 def test_a_missing_file_is_a_broken_model(tmp_path: Path) -> None:
     with pytest.raises(ModelBroken, match="cannot be read"):
         read_header(tmp_path / "none.gguf")
@@ -100,3 +108,5 @@ def test_any_damage_is_understood_or_refused(
     file.write_bytes(content[:num_bytes] if num_bytes % 2 else content)
     with suppress(ModelBroken):
         read_header(file)
+    with suppress(ModelBroken):
+        read_arrays(file, {"tokenizer.ggml.tokens"})

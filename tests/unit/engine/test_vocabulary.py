@@ -50,6 +50,22 @@ def test_a_vocabulary_that_ends_too_soon_is_broken(tmp_path: Path) -> None:
         read_vocabulary(path)
 
 
+def test_a_vocabulary_that_claims_to_be_endless_is_broken(tmp_path: Path) -> None:
+    path = tmp_path / "endless.gguf"
+    tokens = string("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, 2**40)
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + tokens)
+    with pytest.raises(ModelBroken, match=r"endless.gguf .* items of an array"):
+        read_vocabulary(path)
+
+
+def test_weights_without_a_vocabulary_have_no_special_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "bare.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 0))
+    vocabulary = read_vocabulary(path)
+    assert vocabulary.num_tokens == 0
+    assert not vocabulary.special
+
+
 @pytest.mark.parametrize(
     ("text", "is_plain"), [("hello", True), ("<s", True), ("a <s> b", False), ("<a>", False)]
 )
