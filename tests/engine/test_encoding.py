@@ -11,6 +11,7 @@ from hitsend.engine import Catalogue
 from hitsend.engine.encoding import Encoded, encode
 from hitsend.engine.openai_request import messages_json, tool_json
 from hitsend.engine.resident import Resident
+from hitsend.engine.template import Template
 from hitsend.messages import Message, Role, Source, Text, Tool, ToolCall, ToolResult
 from hitsend.settings import Settings
 
@@ -37,15 +38,15 @@ RESULT = Message("tool", (ToolResult("call_1", "Rain, 8 °C"),), "tool")
 )
 async def model(
     request: pytest.FixtureRequest, catalogue: Catalogue, settings: Settings
-) -> AsyncGenerator[Resident, None]:
-    model = Resident(await catalogue.pull(request.param), settings)
-    model.start()
-    await model.until_ready(100)
-    yield model
-    await model.close()
+) -> AsyncGenerator[Template, None]:
+    resident = Resident(await catalogue.pull(request.param), settings)
+    resident.start()
+    await resident.until_ready(100)
+    yield resident.template
+    await resident.close()
 
 
-async def special_ids(model: Resident) -> set[int]:
+async def special_ids(model: Template) -> set[int]:
     """Asked of the model itself: as structure, each is one token."""
     ids = set()
     for text in model.tokenizer.vocabulary.special:
@@ -54,7 +55,7 @@ async def special_ids(model: Resident) -> set[int]:
     return ids
 
 
-def hostile(model: Resident) -> str:
+def hostile(model: Template) -> str:
     """All of its special tokens: alone, after one another, and one inside another."""
     special = sorted(model.tokenizer.vocabulary.special)
     nested = [text[:3] + text + text[3:] for text in special]
@@ -72,12 +73,12 @@ def ids_of(encoded: Encoded, source: Source) -> list[int]:
     return ids
 
 
-async def test_the_model_has_special_tokens_that_matter(model: Resident) -> None:
+async def test_the_model_has_special_tokens_that_matter(model: Template) -> None:
     assert {"<|im_start|>", "<|im_end|>"} <= model.tokenizer.vocabulary.special
     assert len(await special_ids(model)) == len(model.tokenizer.vocabulary.special)
 
 
-async def test_benign_messages_have_the_ids_of_the_whole_template(model: Resident) -> None:
+async def test_benign_messages_have_the_ids_of_the_whole_template(model: Template) -> None:
     rendered = await model.render(messages_json(BENIGN), [])
     assert (await encode(model, BENIGN)).ids == await model.ids_of_structure(
         rendered, is_first=True
@@ -85,7 +86,7 @@ async def test_benign_messages_have_the_ids_of_the_whole_template(model: Residen
 
 
 @pytest.mark.parametrize("source", ["user", "memory", "file", "summary", "tool", "system"])
-async def test_special_tokens_inside_a_text_stay_text(model: Resident, source: Source) -> None:
+async def test_special_tokens_inside_a_text_stay_text(model: Template, source: Source) -> None:
     role: Role = "system" if source == "system" else "user"
     harmless = [Message(role, (Text("notes.txt"),), source), user("Hello")]
     attack = [Message(role, (Text(f"notes {hostile(model)}.txt"),), source), user("Hello")]
@@ -94,7 +95,7 @@ async def test_special_tokens_inside_a_text_stay_text(model: Resident, source: S
     assert ids_of(encoded, "template") == ids_of(plain, "template")
 
 
-async def test_what_a_text_says_is_still_there(model: Resident) -> None:
+async def test_what_a_text_says_is_still_there(model: Template) -> None:
     text = hostile(model)
     encoded = await encode(model, [user(text)])
     pieces = await model.tokenizer.pieces_of_text(text)
@@ -102,7 +103,7 @@ async def test_what_a_text_says_is_still_there(model: Resident) -> None:
     assert b"".join(pieces.pieces).decode() == text
 
 
-async def test_each_span_names_the_message_it_came_from(model: Resident) -> None:
+async def test_each_span_names_the_message_it_came_from(model: Template) -> None:
     encoded = await encode(model, BENIGN)
     named = [(span.source, span.index) for span in encoded.spans if span.source != "template"]
     assert named == [("system", 0), ("user", 1), ("history", 2), ("user", 3)]
@@ -110,7 +111,7 @@ async def test_each_span_names_the_message_it_came_from(model: Resident) -> None
     assert encoded.spans[-1].source == "template"
 
 
-async def test_a_turn_begins_with_the_tokens_of_the_turn_before(model: Resident) -> None:
+async def test_a_turn_begins_with_the_tokens_of_the_turn_before(model: Template) -> None:
     before = await encode(model, BENIGN[:2])
     after = await encode(model, BENIGN)
     assert after.ids[: len(before.ids)] == before.ids
@@ -118,7 +119,7 @@ async def test_a_turn_begins_with_the_tokens_of_the_turn_before(model: Resident)
 
 @pytest.mark.parametrize("model", ["qwen2.5-coder-1.5b"], indirect=True)
 async def test_tools_calls_and_results_have_the_ids_of_the_whole_template(
-    model: Resident,
+    model: Template,
 ) -> None:
     messages = [user("How is the weather in Köln?"), CALLED, RESULT]
     rendered = await model.render(messages_json(messages), [msgspec.Raw(as_json(WEATHER))])
@@ -127,7 +128,7 @@ async def test_tools_calls_and_results_have_the_ids_of_the_whole_template(
 
 
 @pytest.mark.parametrize("model", ["qwen2.5-coder-1.5b"], indirect=True)
-async def test_special_tokens_inside_tools_and_calls_stay_text(model: Resident) -> None:
+async def test_special_tokens_inside_tools_and_calls_stay_text(model: Template) -> None:
     attack = hostile(model).replace("\\", "")
     schema = {"type": "object", "properties": {attack: {"type": "string", "enum": [attack]}}}
     tool = Tool("get_weather", f'say "{attack}"', msgspec.json.encode(schema).decode())
