@@ -23,6 +23,7 @@ test: check ## Everything: check, then unit, server, engine, browser, docs and w
 	@$(SETUP) chromium
 	@$(SETUP) npm run test
 	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest tests/browser
 
 check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/ruff check .
