@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from itertools import groupby
 
 from hitsend import transcript
@@ -29,12 +29,17 @@ from hitsend.events import (
     TurnStarted,
     joined,
 )
-from hitsend.store import Closing, Entry, Store
+from hitsend.messages import Sampling
+from hitsend.store import Closing, Entry, Store, TurnRow
 
 log = logging.getLogger(__name__)
 
 RETRY_S = 0.5
 """How long to wait before a commit that failed is tried again."""
+PATIENCE_S = 5.0
+"""How long to wait for the end of a turn to be stored. A disk that refuses may take for ever."""
+
+BROKEN = HitsendError("Something broke on our side. It has been logged.")
 
 
 class RunningTurn:
@@ -63,6 +68,11 @@ class RunningTurn:
             elif not await _within(news.wait(), heartbeat_s):
                 yield ()
 
+    async def until_done(self) -> None:
+        async with aclosing(self.follow(len(self.log))) as batches:
+            async for _ in batches:
+                continue
+
     def publish(self, batch: Sequence[Stamped], is_done: bool) -> None:
         self.log.extend(batch)
         self.is_done = is_done
@@ -74,6 +84,7 @@ class Runner:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._turns: dict[str, _Work] = {}
+        self._starting: set[asyncio.Future[None]] = set()
         self._dirty: list[_Work] = []
         self._something = asyncio.Event()
         self._committing: asyncio.Task[None] | None = None
@@ -87,11 +98,10 @@ class Runner:
     async def start(self, user_id: str, events: AsyncGenerator[AnyEvent, None]) -> RunningTurn:
         """Run a turn until it is accepted, and from there on in the background. What is
         raised before that belongs to the request: nothing has been stored."""
-        if self._is_closing:
-            raise Unavailable("hitsend is restarting. Try again in a moment.", retry_after_s=2)
         work = _Work(user_id, events, self._has_news)
-        turn = await work.until_accepted()
-        self._turns[turn.turn_id] = work
+        with self._as_starting():
+            turn = await work.until_accepted(self._check_open)
+            self._turns[turn.turn_id] = work
         return turn
 
     async def follow(
@@ -121,13 +131,32 @@ class Runner:
             work.cutting = asyncio.create_task(work.cut("stopped"))
 
     async def close(self) -> None:
-        """Take no more turns, and end those that run. What was said is kept."""
+        """Take no more turns, and end those that run. What was said is kept; what cannot be
+        stored now is closed by the next start."""
         self._is_closing = True
-        for work in list(self._turns.values()):
-            await work.cut("interrupted")
+        if self._starting:
+            await asyncio.wait(self._starting, timeout=PATIENCE_S)
+        cuts = [asyncio.create_task(work.cut("interrupted")) for work in self._turns.values()]
+        if cuts:
+            await asyncio.wait(cuts)
         if self._committing:
             self._committing.cancel()
             await asyncio.wait([self._committing])
+
+    def _check_open(self) -> None:
+        if self._is_closing:
+            raise Unavailable("hitsend is restarting. Try again in a moment.", retry_after_s=2)
+
+    @contextmanager
+    def _as_starting(self) -> Iterator[None]:
+        """`close` waits for turns that are just being accepted."""
+        started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._starting.add(started)
+        try:
+            yield
+        finally:
+            self._starting.discard(started)
+            started.set_result(None)
 
     def _has_news(self, work: "_Work") -> None:
         self._dirty.append(work)
@@ -138,14 +167,14 @@ class Runner:
             await self._something.wait()
             self._something.clear()
             works, self._dirty = self._dirty, []
-            batches = [(work, work.take()) for work in works]
+            batches = [(work, batch) for work in works if (batch := work.take())]
             try:
                 await self._commit(batches)
             except Exception:
-                # A bug: what cannot be stored is not shown. The next start closes these turns.
+                # A bug. One turn's trouble is not the others': each is tried by itself.
                 log.exception("a commit failed")
-                for work in works:
-                    self._drop(work)
+                for work, batch in batches:
+                    await self._commit_alone(work, batch)
 
     async def _commit(self, batches: Sequence[tuple["_Work", list[Stamped]]]) -> None:
         await self._stored(
@@ -154,13 +183,15 @@ class Runner:
         )
         for work, batch in batches:
             if _is_last(batch):
-                del self._turns[work.turn.turn_id]
+                self._turns.pop(work.turn.turn_id, None)
             work.turn.publish(batch, _is_last(batch))
 
-    def _drop(self, work: "_Work") -> None:
-        work.task.cancel()
-        self._turns.pop(work.turn.turn_id, None)
-        work.turn.publish((), is_done=True)
+    async def _commit_alone(self, work: "_Work", batch: list[Stamped]) -> None:
+        try:
+            await self._commit([(work, batch)])
+        except Exception:
+            log.exception("turn %s cannot be stored", work.turn.turn_id)
+            await self._commit([(work, [work.fail()])])
 
     async def _stored(self, entries: Sequence[Entry], closings: Sequence[Closing]) -> None:
         """Returns when it is on disk. While the disk refuses, nobody is shown anything new."""
@@ -172,13 +203,16 @@ class Runner:
                 await asyncio.sleep(RETRY_S)
 
     async def _interrupt_unfinished(self) -> None:
-        for turn_id in await self._store.turns.unfinished():
-            events = await self._store.turns.all_events(turn_id)
-            at_ms = events[-1].at_ms if events else 0.0
-            last = Stamped(len(events) + 1, at_ms, TurnFinished("interrupted"))
-            said = transcript.fold(stamped.event for stamped in [*events, last])
+        for turn in await self._store.turns.unfinished():
+            log_so_far = await self._store.turns.all_events(turn.id)
+            # Accepted, and killed before its first commit: the row knows how it began.
+            begun = log_so_far or [Stamped(1, 0.0, _started(turn))]
+            last = Stamped(len(begun) + 1, begun[-1].at_ms, TurnFinished("interrupted"))
+            whole = [*begun, last]
+            said = transcript.fold(stamped.event for stamped in whole)
             await self._store.turns.append(
-                [Entry(turn_id, last)], [Closing(turn_id, said, time.time())]
+                [Entry(turn.id, stamped) for stamped in whole[len(log_so_far) :]],
+                [Closing(turn.id, said, time.time())],
             )
 
 
@@ -201,13 +235,19 @@ class _Work:
         self._num_told = 0
         self._has_ended = False
 
-    async def until_accepted(self) -> RunningTurn:
-        async for event in self._events:
-            self._untold.append((self._now_ms(), event))
-            if isinstance(event, TurnStarted):
-                self.turn = RunningTurn(self._user_id, event)
-            if isinstance(event, TurnAccepted):
-                break
+    async def until_accepted(self, check: Callable[[], None]) -> RunningTurn:
+        """`check` may object, until the turn is accepted."""
+        async with AsyncExitStack() as unless_accepted:
+            unless_accepted.push_async_callback(self._events.aclose)
+            check()
+            async for event in self._events:
+                self._untold.append((self._now_ms(), event))
+                if isinstance(event, TurnStarted):
+                    self.turn = RunningTurn(self._user_id, event)
+                if isinstance(event, TurnAccepted):
+                    break
+                check()
+            unless_accepted.pop_all()
         self._tell(self)
         self.task = asyncio.create_task(self._run())
         return self.turn
@@ -222,17 +262,28 @@ class _Work:
         except Exception:
             # The last stop: a bug ends this turn, not the service.
             log.exception("turn %s failed", self.turn.turn_id)
-            self._add(_failure(HitsendError("Something broke on our side. It has been logged.")))
+            self._add(_failure(BROKEN))
 
     async def cut(self, ending: Ending) -> None:
-        """End the turn now and wait until its end is stored."""
+        """End the turn now and wait until its end is stored. Raises StoreDown if it cannot be."""
         self.task.cancel()
         await asyncio.wait([self.task])
         await self._events.aclose()  # a task cancelled before its first step never entered it
         self._add(TurnFinished(ending))
-        async with aclosing(self.turn.follow(len(self.turn.log))) as batches:
-            async for _ in batches:
-                continue
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self.turn.until_done()
+        except TimeoutError:
+            raise StoreDown("The end of the answer could not be stored yet.") from None
+
+    def fail(self) -> Stamped:
+        """End it after a bug: what it still had to tell cannot be told."""
+        self.task.cancel()
+        self._has_ended = True
+        self._untold.clear()
+        log_so_far = self.turn.log
+        at_ms = log_so_far[-1].at_ms if log_so_far else 0.0
+        return Stamped(len(log_so_far) + 1, at_ms, _failure(BROKEN))
 
     def take(self) -> list[Stamped]:
         """What happened since the last time, numbered, with runs of text as one event."""
@@ -268,6 +319,18 @@ async def _told(events: Sequence[Stamped]) -> AsyncGenerator[Sequence[Stamped], 
 
 def _is_last(batch: Sequence[Stamped]) -> bool:
     return isinstance(batch[-1].event, TurnFinished | TurnFailed)
+
+
+def _started(turn: TurnRow) -> TurnStarted:
+    return TurnStarted(
+        turn_id=turn.id,
+        conversation_id=turn.conversation_id or "",
+        action=turn.action,
+        model=turn.model,
+        is_first_turn=False,
+        created_at=turn.created_at,
+        sampling=Sampling(),
+    )
 
 
 def _closing(turn: RunningTurn, batch: Sequence[Stamped]) -> Closing:

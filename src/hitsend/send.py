@@ -35,6 +35,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     answer_id: str
     send: Send
     model: str
+    num_window_tokens: int
     sampling: Sampling
     created_at: float
 

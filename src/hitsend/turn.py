@@ -17,13 +17,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from hitsend.engine import Engine
-from hitsend.events import AnswerFinished, AnyEvent, ContextBuilt, Ending, TurnFinished
+from hitsend.events import AnswerFinished, AnyEvent, Ending, TurnFinished
 from hitsend.send import Send
 from hitsend.settings import Settings
 from hitsend.steps.accept import accept
 from hitsend.steps.admit import admit
 from hitsend.steps.answer import answer
-from hitsend.steps.context import build_context, sections
+from hitsend.steps.context import build_context
 from hitsend.steps.encode import encode_prompt
 from hitsend.store import Store
 
@@ -43,8 +43,8 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     turn = await admit(send, engine, settings)
     yield turn.started
 
-    context = await build_context(turn, store, settings)
-    yield ContextBuilt(sections(context))
+    context, built = await build_context(turn, store, settings)
+    yield built
 
     prompt, encoded = await encode_prompt(context, turn, engine)
     yield encoded

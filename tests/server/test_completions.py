@@ -234,3 +234,18 @@ async def test_an_api_call_makes_no_conversation(world: World, sdk: openai.Async
     async with httpx2.AsyncClient(base_url=world.url) as http:
         http.headers["authorization"] = f"Bearer {sdk.api_key}"
         assert (await http.get("/backend-api/conversations")).json()["total"] == 0
+
+
+async def test_a_whole_answer_that_nobody_waits_for_is_ended(
+    world: World, sdk: openai.AsyncOpenAI
+) -> None:
+    with pytest.raises(openai.APITimeoutError):
+        await sdk.chat.completions.create(
+            model="auto", messages=says("!script tokens=100000 pace=5ms"), timeout=0.5
+        )
+    turns = world.house.services.store.turns
+    async with asyncio.timeout(10):
+        for turn in await turns.unfinished():
+            _, coming = await world.house.runner.follow(turn.id, turn.user_id)
+            [batch async for batch in coming]
+    assert await turns.unfinished() == []

@@ -215,3 +215,26 @@ async def test_a_finished_turn_can_be_read_from_anywhere(world: World, after: in
     ) as response:
         await again.take(response)
     assert again.is_done
+
+
+async def test_a_first_message_sent_twice_makes_one_conversation(world: World) -> None:
+    ada = await world.someone("ada")
+    body = message("!script\nonce")
+    first = await ada.http.post("/backend-api/f/conversation", json=body)
+    again = await ada.http.post("/backend-api/f/conversation", json=body)
+    assert (first.status_code, again.status_code) == (200, 409)
+    assert (await ada.http.get("/backend-api/conversations")).json()["total"] == 1
+
+
+async def test_archived_conversations_have_a_list_of_their_own(world: World) -> None:
+    ada = await world.someone("ada")
+    kept, put_away = await ada.send("!script\nkept"), await ada.send("!script\nput away")
+    path = f"/backend-api/conversation/{put_away.conversation_id}"
+    await ada.http.patch(path, json={"is_archived": True})
+
+    async def listed(query: str) -> list[str]:
+        page = await ada.http.get(f"/backend-api/conversations{query}")
+        return [item["id"] for item in page.json()["items"]]
+
+    assert await listed("") == [kept.conversation_id]
+    assert await listed("?is_archived=true") == [put_away.conversation_id]

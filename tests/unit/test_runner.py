@@ -10,6 +10,7 @@ from hitsend.errors import Refused, Unavailable
 from hitsend.events import (
     AnswerStarted,
     AnyEvent,
+    ContextBuilt,
     Stamped,
     TextArrived,
     TurnAccepted,
@@ -20,9 +21,12 @@ from hitsend.events import (
 from hitsend.messages import Sampling
 from hitsend.runner import Runner, RunningTurn
 from hitsend.store import NewTurn, Store
+from hitsend.wire.sse import DONE
+from hitsend.wire.v1 import V1View
 
 TURN = "00000000-0000-4000-8000-000000000001"
 TALK = "00000000-0000-4000-8000-000000000002"
+END = TurnFinished("stop")
 
 
 class World:
@@ -207,6 +211,52 @@ async def test_what_a_crash_left_open_is_closed_at_the_next_start(world: World) 
     conversation = await world.store.conversations.get(TALK, world.user_id)
     assert [(m.text, m.status) for m in conversation.messages][-1] == ("a", "partial")
     await after_the_crash.close()
+
+
+async def test_a_turn_killed_before_its_first_commit_can_still_be_read(world: World) -> None:
+    events = world.words("a", gate=asyncio.Event())
+    async for event in events:
+        if isinstance(event, TurnAccepted):
+            break  # accepted, and the power goes out
+    await events.aclose()
+    after_the_crash = Runner(world.store)
+    await after_the_crash.open()
+    log = await world.store.turns.events(TURN, world.user_id)
+    assert [type(stamped.event) for stamped in log] == [TurnStarted, TurnFinished]
+    assert V1View().encode(log).endswith(DONE)
+    await after_the_crash.close()
+
+
+async def test_a_turn_that_cannot_be_stored_fails_alone_and_says_so(world: World) -> None:
+    async def broken() -> AsyncGenerator[AnyEvent, None]:
+        async for event in world.words(gate=opened()):
+            yield TextArrived("half a character: \ud83d") if event == END else event
+
+    turn = await world.runner.start(world.user_id, broken())
+    log = await read(turn)
+    assert isinstance(log[-1].event, TurnFailed)
+    assert await world.store.turns.events(TURN, world.user_id) == log
+    assert await world.store.turns.unfinished() == []
+
+
+async def test_closing_while_a_turn_is_being_accepted_does_not_hang(world: World) -> None:
+    at_the_door, closing = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> AsyncGenerator[AnyEvent, None]:
+        yield TurnStarted(TURN, TALK, "next", "tiny", True, 1.0, Sampling())
+        at_the_door.set()
+        await closing.wait()
+        yield ContextBuilt(())
+        raise AssertionError("it went on")
+
+    starting = asyncio.create_task(world.runner.start(world.user_id, slow()))
+    await at_the_door.wait()
+    ending = asyncio.create_task(world.runner.close())
+    closing.set()
+    with pytest.raises(Unavailable):
+        await starting
+    await ending
+    assert await world.store.turns.unfinished() == []
 
 
 async def test_closing_ends_every_turn_and_takes_no_more(world: World) -> None:

@@ -21,6 +21,7 @@ async def admit(send: Send, engine: Engine, settings: Settings) -> Turn:
         answer_id=str(uuid4()),
         send=send,
         model=model.name,
+        num_window_tokens=model.num_window_tokens,
         sampling=msgspec.structs.replace(send.sampling, max_tokens=most),
         created_at=time.time(),
     )

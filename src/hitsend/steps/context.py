@@ -4,22 +4,27 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from hitsend.errors import Conflict, Refused
-from hitsend.events import Section
+from hitsend.events import ContextBuilt, Section
 from hitsend.messages import Message, Text
 from hitsend.send import Turn
 from hitsend.settings import Settings
 from hitsend.store import Store, StoredMessage
 
 
-async def build_context(turn: Turn, store: Store, settings: Settings) -> tuple[Message, ...]:
-    if turn.is_api:
-        return turn.send.given
+async def build_context(
+    turn: Turn, store: Store, settings: Settings
+) -> tuple[tuple[Message, ...], ContextBuilt]:
+    context = turn.send.given or await _conversation(turn, store, settings)
+    return context, ContextBuilt(_sections(context))
+
+
+async def _conversation(turn: Turn, store: Store, settings: Settings) -> tuple[Message, ...]:
     instructions = Message("system", (Text(settings.instructions),), "system")
     said = [turn.said] if turn.said else []
     return (instructions, *await _history(turn, store), *said)
 
 
-def sections(context: Sequence[Message]) -> tuple[Section, ...]:
+def _sections(context: Sequence[Message]) -> tuple[Section, ...]:
     """The context as stretches that came from one place."""
     runs = ((source, list(run)) for source, run in groupby(context, lambda m: m.source))
     return tuple(Section(source, len(run), sum(len(m.text) for m in run)) for source, run in runs)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 
 from hitsend.engine import Engine, Prompt
 from hitsend.errors import PromptTooLong
@@ -9,12 +10,15 @@ from hitsend.events import PromptEncoded
 from hitsend.messages import Message
 from hitsend.send import Turn
 
+MOST_CHARS_PER_TOKEN = 64
+"""On average, over a whole prompt. Prose has four."""
+
 
 async def encode_prompt(
     context: tuple[Message, ...], turn: Turn, engine: Engine
 ) -> tuple[Prompt, PromptEncoded]:
     """Leaves out the oldest exchanges that do not fit. Never the instructions or the message."""
-    num_dropped = 0
+    num_dropped = _num_surely_too_many(context, turn)
     while True:
         kept = _without_oldest(context, num_dropped)
         prompt = await engine.encode(turn.model, kept, turn.send.tools)
@@ -26,6 +30,24 @@ async def encode_prompt(
         if turn.is_api or droppable == 0:
             raise _too_long(prompt)
         num_dropped += _num_to_drop(kept, prompt, excess, droppable)
+
+
+def _num_surely_too_many(context: Sequence[Message], turn: Turn) -> int:
+    """How many of the oldest messages cannot fit whatever their tokens: encoding a very long
+    conversation only to leave most of it out would take long."""
+    room = turn.num_window_tokens * MOST_CHARS_PER_TOKEN
+    lengths = [len(message.text) for message in context if message.source == "history"]
+    room -= sum(len(message.text) for message in context) - sum(lengths)
+    if room < 0 or (turn.is_api and room < sum(lengths)):
+        raise PromptTooLong(
+            f"This is far longer than the {turn.num_window_tokens:,} tokens the model reads. "
+            "Make it shorter.",
+            param="messages",
+        )
+    kept = accumulate(reversed(lengths))
+    num_kept = sum(1 for num_chars in kept if num_chars <= room)
+    num_dropped = len(lengths) - num_kept
+    return num_dropped + num_dropped % 2
 
 
 def _event(prompt: Prompt, num_dropped: int) -> PromptEncoded:

@@ -178,7 +178,7 @@ class MessageColumns(TypedColumns):
     position: Named[int] = Column(Integer, primary_key=True)
     """The order of siblings, and the number its text goes by in `message_search`."""
     conversation_id: Named[str] = Column(Text, _of("conversations.id"))
-    id: Named[str] = Column(Text)
+    id: Named[str] = Column(Text, index=True)
     """Made by the client: one conversation's ids are nothing to another's."""
     parent_id: Named[str | None] = Column(Text)
     turn_id: Named[str] = Column(Text, _of("turns.id"), index=True)

@@ -21,10 +21,10 @@ from hitsend.store.schema import conversations, messages, turn_events, turns
 MAX_ROWS = 1000
 """Of one INSERT. SQLite allows 32,766 values in a statement, four to a row."""
 
-INSERT = "INSERT INTO turn_events (turn_id, seq, at_ms, data) VALUES "
+INSERT = "INSERT OR IGNORE INTO turn_events (turn_id, seq, at_ms, data) VALUES "
 
 INSERT_IF_THERE = text(
-    "INSERT INTO turn_events (turn_id, seq, at_ms, data) "
+    "INSERT OR IGNORE INTO turn_events (turn_id, seq, at_ms, data) "
     "SELECT :turn_id, :seq, :at_ms, :data WHERE EXISTS (SELECT 1 FROM turns WHERE id = :turn_id)"
 )
 
@@ -100,27 +100,15 @@ class Turns:
         async with self._database.read() as connection:
             return await _log(connection, turn_id)
 
-    async def running(self, conversation_id: str, user_id: str) -> list[str]:
-        """Turns of a conversation that have not ended, the oldest first."""
-        is_running = (turns.c.conversation_id == conversations.c.id) & (turns.c.state == "running")
-        found = (
-            select(turns.c.id)
-            .select_from(conversations)
-            .outerjoin(turns, is_running)
-            .where(is_theirs(conversation_id, user_id))
-            .order_by(turns.c.created_at)
-        )
-        async with self._database.read() as connection:
-            turn_ids = (await connection.scalars(found)).all()
-        if not turn_ids:
-            raise no_conversation()
-        return [turn_id for turn_id in turn_ids if turn_id is not None]
-
-    async def unfinished(self) -> list[str]:
+    async def unfinished(self) -> list[TurnRow]:
         """Turns a crash left running, the oldest first."""
-        left = select(turns.c.id).where(turns.c.state == "running").order_by(turns.c.created_at)
+        left = select(*TURN).where(turns.c.state == "running").order_by(turns.c.created_at)
         async with self._database.read() as connection:
-            return list(await connection.scalars(left))
+            return [TurnRow(*row) for row in await connection.execute(left)]
+
+
+def _sent_already() -> Conflict:
+    return Conflict("This message was sent already.", param="messages")
 
 
 def _no_turn() -> NotFound:
@@ -138,6 +126,13 @@ async def _log(connection: AsyncConnection, turn_id: str, after: int = 0) -> lis
 
 
 async def _create_conversation(connection: AsyncConnection, new: NewTurn) -> None:
+    is_sent = exists().where(
+        messages.c.id == new.message_id,
+        messages.c.conversation_id == conversations.c.id,
+        conversations.c.user_id == new.user_id,
+    )
+    if await connection.scalar(select(is_sent)):
+        raise _sent_already()
     await connection.execute(
         insert(conversations).values(
             id=new.conversation_id,
@@ -168,7 +163,7 @@ async def _continue_conversation(connection: AsyncConnection, new: NewTurn) -> N
     if new.parent_id is not None and not row[0]:
         raise no_message()
     if row[1]:
-        raise Conflict("This message was sent already.", param="messages")
+        raise _sent_already()
     await connection.execute(
         update(conversations)
         .where(theirs)

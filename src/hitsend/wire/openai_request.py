@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from hitsend.errors import Refused
 from hitsend.messages import Message, Part, Sampling, Source, Text, Tool, ToolCall, ToolResult
+from hitsend.send import Send
 from hitsend.wire.body import unfit
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -102,7 +103,7 @@ class ChosenTool(msgspec.Struct, frozen=True, tag_field="type", tag="function"):
 
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str
-    messages: Annotated[tuple[GivenMessage, ...], Meta(min_length=1)]
+    messages: Annotated[tuple[GivenMessage, ...], Meta(min_length=1, max_length=2000)]
     n: int | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -113,7 +114,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     repeat_penalty: float | None = None
-    seed: int | None = None
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     stop: str | tuple[str, ...] | None = None
@@ -129,33 +130,30 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a completion request comes to."""
+    """What a completion request comes to: a turn to run, and how to show it."""
 
-    model: str
-    messages: tuple[Message, ...]
-    tools: tuple[Tool, ...]
-    must_call: bool
-    """The answer has to be a call of one of the tools."""
-    sampling: Sampling
-    stream: bool
+    send: Send
+    is_streamed: bool
     include_usage: bool
     num_logprobs: int | None
     """How many alternatives to show for each token; None shows no probabilities."""
 
 
-def parse_completion(request: CompletionRequest) -> Asked:
+def parse_completion(request: CompletionRequest, user_id: str) -> Asked:
     _check(request)
-    num_logprobs = (request.top_logprobs or 0) if request.logprobs else None
     options = request.stream_options or StreamOptions()
     return Asked(
-        model=request.model,
-        messages=_messages(request.messages),
-        tools=_tools(request),
-        must_call=request.tool_choice not in (None, "none", "auto"),
-        sampling=_sampling(request),
-        stream=bool(request.stream),
+        send=Send(
+            user_id=user_id,
+            model=request.model,
+            sampling=_sampling(request),
+            given=_messages(request.messages),
+            tools=_tools(request),
+            must_call=request.tool_choice not in (None, "none", "auto"),
+        ),
+        is_streamed=bool(request.stream),
         include_usage=bool(options.include_usage),
-        num_logprobs=num_logprobs,
+        num_logprobs=(request.top_logprobs or 0) if request.logprobs else None,
     )
 
 
@@ -247,6 +245,8 @@ def _tool(given: FunctionTool) -> Tool:
 
 def _sampling(request: CompletionRequest) -> Sampling:
     given = {name: getattr(request, name) for name in PLAIN}
+    if request.seed is not None:
+        given["seed"] = request.seed % (2**32 - 1)  # OpenAI's seeds are longer than engines'
     if request.max_completion_tokens is not None:
         given["max_tokens"] = request.max_completion_tokens
     if request.stop is not None:

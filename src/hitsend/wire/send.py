@@ -8,6 +8,7 @@ import msgspec
 from hitsend.errors import Refused
 from hitsend.events import Action
 from hitsend.messages import Sampling
+from hitsend.send import Send
 
 ROOT = "client-created-root"
 """The parent of the first message of a conversation."""
@@ -53,34 +54,21 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     timezone_offset_min: int | None = None
 
 
-class SendRequest(msgspec.Struct, frozen=True, kw_only=True):
-    action: Action
-    conversation_id: str | None
-    """None begins a new one."""
-    parent_id: str | None
-    message_id: str | None
-    """None for a variant, which says nothing new."""
-    text: str
-    model: str
-    supported_encodings: tuple[str, ...]
-    sampling: Sampling
-
-
-def parse_send(body: SendBody) -> SendRequest:
+def parse_send(body: SendBody, user_id: str) -> Send:
     if body.history_and_training_disabled:
         raise Refused(
             "There are no temporary chats here: every message is stored.",
             param="history_and_training_disabled",
         )
     said = _said(body)
-    return SendRequest(
+    return Send(
+        user_id=user_id,
         action=body.action,
         conversation_id=_uuid_or(None, body.conversation_id, "conversation_id"),
         parent_id=_uuid_or(ROOT, body.parent_message_id, "parent_message_id"),
         message_id=_uuid(said.id, "messages[0].id") if said else None,
         text=_text(said) if said else "",
         model=body.model,
-        supported_encodings=body.supported_encodings,
         sampling=body.sampling,
     )
 

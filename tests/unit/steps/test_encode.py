@@ -11,13 +11,16 @@ from hitsend.steps.encode import encode_prompt
 SYSTEM = Message("system", (Text("be kind"),), "system")
 
 
-def turn(*, given: tuple[Message, ...] = (), max_tokens: int = 10) -> Turn:
+def turn(
+    *, given: tuple[Message, ...] = (), max_tokens: int = 10, num_window_tokens: int = 300
+) -> Turn:
     return Turn(
         turn_id="t",
         conversation_id="c",
         answer_id="a",
         send=Send(user_id="u", text="hi", given=given),
         model="scripted",
+        num_window_tokens=num_window_tokens,
         sampling=Sampling(max_tokens=max_tokens),
         created_at=1.0,
     )
@@ -75,3 +78,18 @@ async def test_an_api_context_is_refused_and_never_trimmed() -> None:
     given = (SYSTEM, *history(20, 20), asked(5))
     with pytest.raises(PromptTooLong):
         await encode_prompt(given, turn(given=given), engine)
+
+
+async def test_a_very_long_conversation_is_cut_before_it_is_encoded() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    long = Message("user", (Text("x" * 5000),))
+    context = (SYSTEM, *(long, said(5, "assistant")) * 500, asked(5))
+    prompt, event = await encode_prompt(context, turn(), engine)
+    assert event.num_dropped_messages % 2 == 0
+    assert prompt.num_tokens <= 300
+
+
+async def test_what_is_far_too_long_is_refused_at_once() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    with pytest.raises(PromptTooLong, match="far longer than the 300 tokens"):
+        await encode_prompt((SYSTEM, asked(10_000)), turn(), engine)

@@ -28,7 +28,6 @@ QUESTIONS: dict[str, Question] = {
     "delete": lambda s, u, t: s.conversations.delete(t.conversation_id or "", u.id),
     "events": lambda s, u, t: s.turns.events(t.turn_id, u.id),
     "turn": lambda s, u, t: s.turns.get(t.turn_id, u.id),
-    "running": lambda s, u, t: s.turns.running(t.conversation_id or "", u.id),
     "send": lambda s, u, t: s.turns.accept(_send(u, t, parent_id=t.answer_id)),
     "send first": lambda s, u, t: s.turns.accept(_send(u, t, parent_id=None)),
     "regenerate": lambda s, u, t: s.turns.accept(

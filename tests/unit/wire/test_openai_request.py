@@ -17,15 +17,15 @@ def tool(name: str = "weather", **more: Any) -> dict[str, Any]:
 
 def parsed(**fields: Any) -> Asked:
     body = {"model": "auto", "messages": [ASK]} | fields
-    return parse_completion(decode(msgspec.json.encode(body), CompletionRequest))
+    return parse_completion(decode(msgspec.json.encode(body), CompletionRequest), "ada")
 
 
 def test_the_least_request_asks_for_the_defaults() -> None:
     asked = parsed()
-    assert asked.messages == (Message("user", (Text("Hello"),), "user"),)
-    assert asked.sampling == Sampling()
-    assert (asked.stream, asked.include_usage, asked.num_logprobs) == (False, False, None)
-    assert (asked.tools, asked.must_call) == ((), False)
+    assert asked.send.given == (Message("user", (Text("Hello"),), "user"),)
+    assert asked.send.sampling == Sampling()
+    assert (asked.is_streamed, asked.include_usage, asked.num_logprobs) == (False, False, None)
+    assert (asked.send.tools, asked.send.must_call) == ((), False)
 
 
 def test_every_role_keeps_where_it_came_from() -> None:
@@ -41,7 +41,7 @@ def test_every_role_keeps_where_it_came_from() -> None:
             {"role": "user", "content": [{"type": "text", "text": t} for t in ("And", "Rome?")]},
         ]
     )
-    assert asked.messages == (
+    assert asked.send.given == (
         Message("system", (Text("Be kind."),), "system"),
         Message("developer", (Text("Be brief."),), "developer"),
         Message("user", (Text("Weather?"),), "history"),
@@ -71,7 +71,7 @@ def test_every_setting_reaches_the_engine() -> None:
         stream=True,
         stream_options={"include_usage": True},
     )
-    assert asked.sampling == Sampling(
+    assert asked.send.sampling == Sampling(
         temperature=0,
         top_p=0.9,
         top_k=5,
@@ -85,27 +85,27 @@ def test_every_setting_reaches_the_engine() -> None:
         logit_bias=((15, -100), (3, 2.5)),
         top_logprobs=4,
     )
-    assert (asked.stream, asked.include_usage, asked.num_logprobs) == (True, True, 4)
+    assert (asked.is_streamed, asked.include_usage, asked.num_logprobs) == (True, True, 4)
 
 
 def test_one_stop_string_is_as_good_as_a_list() -> None:
-    assert parsed(stop="END").sampling.stop == ("END",)
+    assert parsed(stop="END").send.sampling.stop == ("END",)
 
 
 def test_probabilities_without_alternatives_are_still_recorded() -> None:
     asked = parsed(logprobs=True)
     assert asked.num_logprobs == 0
-    assert asked.sampling.top_logprobs == 1
+    assert asked.send.sampling.top_logprobs == 1
 
 
 def test_a_response_format_becomes_a_schema() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     named = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}
-    asked = parsed(response_format=named).sampling.json_schema
+    asked = parsed(response_format=named).send.sampling.json_schema
     assert asked is not None
     assert msgspec.json.decode(asked) == schema
-    assert parsed(response_format={"type": "json_object"}).sampling.json_schema
-    assert parsed(response_format={"type": "text"}).sampling.json_schema is None
+    assert parsed(response_format={"type": "json_object"}).send.sampling.json_schema
+    assert parsed(response_format={"type": "text"}).send.sampling.json_schema is None
 
 
 def test_tools_are_offered_as_the_caller_chose() -> None:
@@ -117,7 +117,7 @@ def test_tools_are_offered_as_the_caller_chose() -> None:
         parsed(tools=tools, tool_choice=choice)
         for choice in (None, "auto", "required", named, "none")
     ]
-    assert [(one.tools, one.must_call) for one in asked] == [
+    assert [(one.send.tools, one.send.must_call) for one in asked] == [
         ((weather, clock), False),
         ((weather, clock), False),
         ((weather, clock), True),
@@ -148,7 +148,7 @@ def test_what_sdks_send_besides_is_passed_over() -> None:
         ({"temperature": 2.1}, "temperature"),
         ({"temperature": "hot"}, "temperature"),
         ({"top_p": 0}, "top_p"),
-        ({"seed": -1}, "seed"),
+        ({"seed": 2**63}, "seed"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"stop": ["a"] * 5}, "stop"),
         ({"stop": ""}, "stop[0]"),
@@ -177,3 +177,10 @@ def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: s
     with pytest.raises(Refused) as refusal:
         parsed(**fields)
     assert refusal.value.param == param
+
+
+def test_a_seed_of_any_length_is_taken_and_means_the_same_every_time() -> None:
+    assert parsed(seed=42).send.sampling.seed == 42
+    long = parsed(seed=2**62 + 1).send.sampling.seed
+    assert long == parsed(seed=2**62 + 1).send.sampling.seed
+    assert parsed(seed=-1).send.sampling.seed is not None

@@ -5,8 +5,9 @@ import pytest
 
 from hitsend.errors import Refused
 from hitsend.messages import Sampling
+from hitsend.send import Send
 from hitsend.wire.body import decode
-from hitsend.wire.send import SendBody, SendRequest, parse_send
+from hitsend.wire.send import SendBody, parse_send
 
 ID = "a2d7c1b4-9e8f-4d6a-b5c3-7f8e9d0c1b03"
 PARENT = "d5c4b3a2-1e0f-4b9a-86c7-4d5e6f7a8b05"
@@ -22,8 +23,8 @@ def body(**changes: Any) -> dict[str, Any]:
     return {"action": "next", "messages": [message("Hello")]} | changes
 
 
-def parsed(body: dict[str, Any]) -> SendRequest:
-    return parse_send(decode(msgspec.json.encode(body), SendBody))
+def parsed(body: dict[str, Any]) -> Send:
+    return parse_send(decode(msgspec.json.encode(body), SendBody), "ada")
 
 
 def test_a_first_message_begins_a_conversation() -> None:
@@ -56,7 +57,6 @@ def test_everything_a_web_client_says_is_understood() -> None:
     )
     assert asked.text == "a\nb"
     assert asked.sampling == Sampling(temperature=0.5, seed=3)
-    assert asked.supported_encodings == ("v1",)
 
 
 def test_a_variant_names_the_message_to_answer_again() -> None:

@@ -7,33 +7,32 @@ answer, so here, and only here, a reader that leaves ends the turn.
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hitsend.errors import UnknownModel
 from hitsend.events import Stamped
 from hitsend.runner import RunningTurn
-from hitsend.send import Send
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.streams import stream
 from hitsend.turn import run_turn
 from hitsend.wire.openai import ChunkView, completion, models_list
-from hitsend.wire.openai_request import Asked, CompletionRequest, parse_completion
+from hitsend.wire.openai_request import CompletionRequest, parse_completion
+
+STILL_THERE_S = 1.0
+"""How often to look whether someone waiting for a whole answer is still there."""
 
 
 @endpoint("POST", "/v1/chat/completions", Access.KEY)
 async def create_completion(call: Call) -> Response:
     """Answer a chat, in chunks or whole, as OpenAI's API does."""
-    asked = parse_completion(await call.body(CompletionRequest))
-    turn = await call.house.runner.start(
-        call.user_id, run_turn(_send(call, asked), call.house.services)
-    )
-    batches = _until_left(call, turn)
-    if asked.stream:
+    asked = parse_completion(await call.body(CompletionRequest), call.user_id)
+    turn = await call.house.runner.start(call.user_id, run_turn(asked.send, call.house.services))
+    if asked.is_streamed:
         view = ChunkView(include_usage=asked.include_usage, num_logprobs=asked.num_logprobs)
-        return stream(view, batches, {})
-    async with aclosing(batches):
-        log = [stamped async for batch in batches for stamped in batch]
-    return answer(completion(log, asked.num_logprobs))
+        heartbeat_s = call.house.services.settings.heartbeat_s
+        return stream(view, _until_left(call, turn, heartbeat_s), {})
+    return answer(completion(await _whole(call, turn), asked.num_logprobs))
 
 
 @endpoint("GET", "/v1/models", Access.KEY)
@@ -53,20 +52,21 @@ async def get_model(call: Call) -> Response:
     return answer(models_list([name], created=0).data[0])
 
 
-def _send(call: Call, asked: Asked) -> Send:
-    return Send(
-        user_id=call.user_id,
-        model=asked.model,
-        sampling=asked.sampling,
-        given=asked.messages,
-        tools=asked.tools,
-        must_call=asked.must_call,
-    )
+async def _whole(call: Call, turn: RunningTurn) -> list[Stamped]:
+    log: list[Stamped] = []
+    async with aclosing(_until_left(call, turn, STILL_THERE_S)) as batches:
+        async for batch in batches:
+            log += batch
+            if await call.request.is_disconnected():
+                raise ClientDisconnect
+    return log
 
 
-async def _until_left(call: Call, turn: RunningTurn) -> AsyncGenerator[Sequence[Stamped], None]:
+async def _until_left(
+    call: Call, turn: RunningTurn, heartbeat_s: float
+) -> AsyncGenerator[Sequence[Stamped], None]:
     try:
-        async with aclosing(turn.follow(0, call.house.services.settings.heartbeat_s)) as batches:
+        async with aclosing(turn.follow(0, heartbeat_s)) as batches:
             async for batch in batches:
                 yield batch
     finally:

@@ -1,10 +1,11 @@
 """A conversation under way: send, follow, stop, and look inside a turn."""
 
+from typing import Annotated
+
 import msgspec
 from starlette.responses import Response
 
 from hitsend.errors import Refused
-from hitsend.send import Send
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.streams import View, stream
 from hitsend.turn import run_turn
@@ -16,27 +17,17 @@ MOST_EVENTS = 1_000_000_000
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    conversation_id: str
+    conversation_id: Annotated[str, msgspec.Meta(min_length=1)]
     turn_exchange_id: str | None = None
 
 
 @endpoint("POST", "/backend-api/f/conversation", Access.PERSON)
 async def send(call: Call) -> Response:
     """Send a message; the answer comes as a stream."""
-    asked = parse_send(await call.body(SendBody))
-    settings = call.house.services.settings
-    sent = Send(
-        user_id=call.user_id,
-        model=asked.model,
-        sampling=asked.sampling,
-        action=asked.action,
-        conversation_id=asked.conversation_id,
-        parent_id=asked.parent_id,
-        message_id=asked.message_id,
-        text=asked.text,
-    )
+    body = await call.body(SendBody)
+    sent, settings = parse_send(body, call.user_id), call.house.services.settings
     turn = await call.house.runner.start(call.user_id, run_turn(sent, call.house.services))
-    view: View = V1View(settings.pad) if "v1" in asked.supported_encodings else PlainView()
+    view: View = V1View(settings.pad) if "v1" in body.supported_encodings else PlainView()
     return stream(view, turn.follow(0, settings.heartbeat_s), {"x-turn-exchange-id": turn.turn_id})
 
 

@@ -28,14 +28,15 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @endpoint("GET", "/backend-api/conversations", Access.PERSON)
 async def list_conversations(call: Call) -> Response:
-    """One's conversations, newest first; with `q`, those in which the words stand."""
+    """One's conversations, newest first; `q` searches, `is_archived=true` shows the others."""
     offset = call.number("offset", 0, most=1_000_000_000)
     limit = call.number("limit", PAGE, most=MOST_PER_PAGE)
     query = call.request.query_params.get("q") or None
     if query and len(query) > MOST_QUERY_CHARS:
         raise Refused(f"Search for at most {MOST_QUERY_CHARS} characters.", param="q")
+    is_archived = call.request.query_params.get("is_archived") == "true"
     page = await call.house.services.store.conversations.list(
-        call.user_id, offset=offset, limit=limit, query=query
+        call.user_id, offset=offset, limit=limit, query=query, is_archived=is_archived
     )
     items = [_line(line) for line in page.items]
     return answer({"items": items, "total": page.total, "limit": limit, "offset": offset})

@@ -135,7 +135,7 @@ def _create_conversations() -> None:
         "messages",
         sa.Column("position", sa.Integer, primary_key=True),
         _of("conversation_id", "conversations.id", index=False),
-        _text("id"),
+        _text("id", index=True),
         _text("parent_id", nullable=True),
         _of("turn_id", "turns.id"),
         _text("role"),
