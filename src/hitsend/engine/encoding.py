@@ -51,8 +51,11 @@ class Stretch(msgspec.Struct, frozen=True):
 async def encode(
     model: Templated, messages: Sequence[Message], tools: Sequence[Tool] = ()
 ) -> Encoded:
-    hidden = Hidden(model, messages, tools)
-    rendered = await model.render(messages_json(hidden.messages), hidden.tools)
+    try:
+        hidden = Hidden(model, messages, tools)
+        rendered = await model.render(messages_json(hidden.messages), hidden.tools)
+    except RecursionError:
+        raise Refused("A tool, or a call of one, is nested too deeply.", param="tools") from None
     ids: list[int] = []
     spans: list[Span] = []
     for stretch in hidden.revealed(rendered):

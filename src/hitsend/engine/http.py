@@ -164,6 +164,9 @@ class Stream(Protocol):
     async def read(self) -> bytes:
         """Everything that arrived since the last read; empty at the end. Raises EngineLost."""
 
+    async def rest(self, seconds: float) -> None:
+        """Let what comes wait in the socket for a while, without being woken by it."""
+
 
 class _Unanswered(EngineDown):
     """Not one byte came back."""
@@ -221,6 +224,16 @@ class _Connection(asyncio.Protocol):
             self._is_paused = False
             self._transport.resume_reading()
         return arrived
+
+    async def rest(self, seconds: float) -> None:
+        if not self._is_open or self._is_complete or self._is_paused:
+            return
+        self._transport.pause_reading()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            if self._is_open:
+                self._transport.resume_reading()
 
     def hang_up(self) -> None:
         self._is_open = False

@@ -51,6 +51,30 @@ async def test_chunks_are_joined_wherever_they_are_cut() -> None:
             assert await read_all(http) == b"hello world"
 
 
+async def test_what_comes_during_a_rest_is_one_read() -> None:
+    rested = asyncio.Event()
+
+    async def write(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + chunked(b"a"))
+        await writer.drain()
+        for word in (b"b", b"c", b"d"):
+            writer.write(chunked(word))
+            await writer.drain()
+        rested.set()
+        await asyncio.sleep(0.05)
+        writer.write(chunked(b""))
+
+    async with serving(write) as server:
+        http = Http(parse_address(server.url))
+        async with http.stream("GET", "/") as stream:
+            heard = await stream.read()
+            await asyncio.gather(stream.rest(0.02), rested.wait())
+            while more := await stream.read():
+                heard += more
+        http.close()
+    assert heard == b"abcd"
+
+
 async def test_what_arrived_together_is_one_read() -> None:
     async with (
         answering(STREAM_HEAD + chunked(b"a") + chunked(b"b") + chunked(b"")) as http,
