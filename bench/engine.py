@@ -93,8 +93,12 @@ def check(through: Sequence[Answer], direct: Sequence[Answer]) -> None:
 
 
 def decode_rate(answers: Sequence[Answer]) -> float:
+    """The clock starts with the first text, so what came with it does not count. How many
+    tokens that were is not told on the wire; its share of the text stands for it."""
     return sum(
-        (answer.num_tokens - 1) / (answer.arrivals[-1].at - answer.arrivals[0].at)
+        answer.num_tokens
+        * (1 - len(answer.arrivals[0].text) / len(answer.text))
+        / (answer.arrivals[-1].at - answer.arrivals[0].at)
         for answer in answers
     )
 

@@ -96,7 +96,8 @@ class Exchange(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended_at = time.perf_counter()
-        self.ended.set_result(None)
+        if not self.ended.done():  # whoever waited may have been cancelled
+            self.ended.set_result(None)
 
 
 async def exchange(url: str, request: bytes) -> Exchange:
