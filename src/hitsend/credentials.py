@@ -69,7 +69,9 @@ def _normal(password: str) -> bytes:
 
 def clean_name(name: str) -> str:
     """The name as it is kept. Raises Refused for one that could pass for another."""
-    normal = unicodedata.normalize("NFC", name).strip()
+    trimmed = name.strip()
+    # Measured before: marks without end on one letter take normalising without end.
+    normal = unicodedata.normalize("NFC", trimmed) if len(trimmed) <= MAX_NAME_CHARS else ""
     if not 1 <= len(normal) <= MAX_NAME_CHARS:
         raise Refused(f"A name has 1 to {MAX_NAME_CHARS} characters.", param="name")
     if any(_is_invisible(char) for char in normal):

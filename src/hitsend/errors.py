@@ -5,6 +5,7 @@
     + Unauthenticated      401  no credential, or one that does not hold
     + NotAllowed           403  known, but may not do this
     + NotFound             404  not there, or not theirs: the two answer alike
+    + MethodNotAllowed     405  there, but not to be called like that
     + Conflict             409  it happened already, or someone was quicker
     + TooLarge             413  over a size limit, known before reading it all
     + TooFast              429  over a rate limit; says when to come back
@@ -56,6 +57,11 @@ class NotAllowed(Refused):
 class NotFound(Refused):
     code = "not_found"
     status = 404
+
+
+class MethodNotAllowed(Refused):
+    code = "method_not_allowed"
+    status = 405
 
 
 class Conflict(Refused):

@@ -7,6 +7,7 @@ that does not parse stops the start and names where it stands.
 
 import ipaddress
 import os
+import ssl
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,6 +48,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     allowed_hosts: Annotated[
         str,
         about("Names, with commas between, under which the page may be opened, e.g. by a proxy."),
+    ] = ""
+    trusted_proxies: Annotated[
+        str,
+        about(
+            "Addresses or networks, with commas between, of proxies to be believed who is calling "
+            "and whether by HTTPS (X-Forwarded-For, X-Forwarded-Proto)."
+        ),
     ] = ""
     data_dir: Annotated[Path, about("Where the database lives.")] = Path(
         platformdirs.user_data_dir("hitsend")
@@ -96,7 +104,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         int, Meta(ge=1, le=400, description="Days until a signed-in browser has to sign in again.")
     ] = 30
     sign_in_tries: Annotated[
-        Count, about("Failed sign-ins a minute, per name and per address, before waiting.")
+        Count, about("Failed sign-ins a minute from one address, before it has to wait.")
     ] = 10
     pad: Annotated[
         Literal[0, 8, 16, 32],
@@ -203,9 +211,42 @@ def check_binding(settings: Settings) -> None:
     """Passwords and everything people write would travel readable."""
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise BadSetting("--tls-cert and --tls-key belong together: one of them is missing.")
+    if settings.tls_cert and settings.tls_key:
+        _check_certificate(settings.tls_cert, settings.tls_key)
+    for proxy in listed(settings.trusted_proxies):
+        _check_proxy(proxy)
     if is_loopback(settings.host) or settings.insecure or settings.tls_cert:
         return
     raise BadSetting(
         f"Listening on {settings.host} would send passwords over the network unencrypted. "
         "Give --tls-cert and --tls-key, or --insecure if a proxy in front has TLS."
     )
+
+
+def listed(value: str) -> list[str]:
+    """What stands between the commas."""
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+def _check_certificate(certificate: Path, key: Path) -> None:
+    for path in (certificate, key):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise BadSetting(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        # No password: a key that wants one would otherwise ask for it on the terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (ssl.SSLError, OSError, ValueError) as error:
+        raise BadSetting(
+            f"{certificate} and {key} are not a certificate (PEM) and its own key: {error}."
+        ) from None
+
+
+def _check_proxy(proxy: str) -> None:
+    try:
+        ipaddress.ip_network(proxy)
+    except ValueError:
+        raise BadSetting(
+            f"{proxy!r} in trusted_proxies is neither an address nor a network."
+        ) from None

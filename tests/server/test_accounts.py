@@ -1,12 +1,15 @@
 """Accounts: who gets in, who does not, and for how long."""
 
 import asyncio
+import dataclasses
 
 import httpx2
 import pytest
 from tests.server.world import PASSWORD, World
 
 from hitsend.server.people import COOKIE
+from hitsend.server.serving import listening
+from hitsend.server.throttle import Throttle
 
 
 async def test_the_first_person_to_open_the_page_becomes_the_administrator(world: World) -> None:
@@ -60,6 +63,25 @@ async def test_guessing_is_slowed_down_even_in_parallel(world: World) -> None:
     refused = next(a for a in answers if a.status_code == 429)
     assert refused.headers["retry-after"] == "60"
     assert refused.json()["error"]["type"] == "rate_limit_error"
+
+
+async def test_guesses_from_elsewhere_do_not_keep_a_person_out(world: World) -> None:
+    await world.password_of("ada")
+    elsewhere = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
+    async with (
+        listening(dataclasses.replace(world.house, throttle=Throttle(2))) as url,
+        httpx2.AsyncClient(base_url=url, transport=elsewhere) as thief,
+        httpx2.AsyncClient(base_url=url) as browser,
+    ):
+        guesses = [await sign_in(thief, f"guess {i}") for i in range(3)]
+        rightly = [await sign_in(browser, PASSWORD) for _ in range(3)]
+    assert guesses == [401, 401, 429]
+    assert rightly == [200, 200, 200]
+
+
+async def sign_in(browser: httpx2.AsyncClient, password: str) -> int:
+    body = {"name": "ada", "password": password}
+    return (await browser.post("/backend-api/accounts/sign-in", json=body)).status_code
 
 
 async def test_signing_out_ends_the_session_for_good(world: World) -> None:

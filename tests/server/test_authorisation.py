@@ -114,6 +114,13 @@ async def test_a_credential_that_does_not_hold_gets_nowhere(world: World, route:
         assert answer.json()["error"]["code"] == "unauthenticated"
 
 
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+async def test_a_key_holds_however_its_scheme_is_written(world: World, scheme: str) -> None:
+    ada = await world.someone("ada")
+    program = await with_header(world, f"{scheme} {ada.key}")
+    assert (await program.get("/backend-api/me")).status_code == 200
+
+
 @pytest.mark.parametrize("route", guarded, ids=name)
 async def test_the_wrong_kind_of_credential_is_refused(world: World, route: Endpoint) -> None:
     ada = await world.someone("ada")

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
+import msgspec
 import pytest
 from tests.server.world import Someone, World, message
 
@@ -176,6 +177,9 @@ async def test_nothing_follows_an_answer_that_is_still_being_written(world: Worl
         ("GET", "/assets/../index.html", 404),
         ("GET", "/assets/%2e%2e%2fapp.py", 404),
         ("GET", "/assets/..%5capp.py", 404),
+        ("GET", f"/assets/{'x' * 300}", 404),
+        ("GET", "/assets/%00", 404),
+        ("GET", "/backend-api/me/", 404),
         ("GET", "/backend-api/conversations?limit=-1", 400),
         ("GET", "/backend-api/conversations?limit=1e9", 400),
         ("GET", "/backend-api/conversations?offset=99999999999999999999", 400),
@@ -189,6 +193,33 @@ async def test_wrong_addresses_and_queries_answer_in_our_shape(
     response = await ada.http.request(method, path)
     assert response.status_code == status
     assert response.json()["error"]["message"]
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_stranger_may_send_little(world: World) -> None:
+    browser = await world.browser()
+    for path in ("first", "sign-in", "sign-up"):
+        big = await browser.post(f"/backend-api/accounts/{path}", json={"name": "x" * 20_000})
+        assert big.status_code == 413
+
+
+async def test_names_and_passwords_are_measured_before_they_are_used(world: World) -> None:
+    browser = await world.browser()
+    fine = {"invite": "x" * 43, "name": "ada", "password": "correct horse battery"}
+    for field in fine:
+        body = fine | {field: "e" + "\N{COMBINING ACUTE ACCENT}" * 300}
+        response = await browser.post("/backend-api/accounts/sign-up", json=body)
+        assert response.status_code == 400
+        assert response.json()["error"]["param"] == field
+
+
+async def test_a_nul_deep_in_a_body_is_refused(world: World) -> None:
+    body = message("hello")
+    body["messages"][0]["metadata"] = {"deep": "HERE"}
+    deep = b"[" * 600 + rb'"\u0000"' + b"]" * 600
+    raw = msgspec.json.encode(body).replace(b'"HERE"', deep)
+    answer = await refused(await world.someone("ada"), raw)
+    assert "NUL" in answer.json()["detail"]
 
 
 async def test_a_body_that_is_not_declared_json_is_refused(world: World) -> None:

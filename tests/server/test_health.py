@@ -1,6 +1,11 @@
 """Alive, and ready: two questions with two answers."""
 
+import asyncio
+
 from tests.server.world import World
+
+from hitsend.errors import StoreDown
+from hitsend.server.readiness import Readiness
 
 
 async def test_alive_and_ready(world: World) -> None:
@@ -27,3 +32,31 @@ async def test_models_and_the_state_of_the_engine_are_told(world: World) -> None
     status = (await ada.http.get("/backend-api/status")).json()
     assert status["state"] == "ready"
     assert status["model"] == models["default_model"]
+
+
+async def test_however_many_ask_the_store_is_asked_once_a_second() -> None:
+    now, asked = 0.0, 0
+
+    async def check() -> None:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0)
+        if asked == 2:
+            raise StoreDown("The disk is full.")
+
+    readiness = Readiness(check, now=lambda: now)
+    assert await asyncio.gather(*(readiness.is_ready() for _ in range(50))) == [True] * 50
+    now = 0.9
+    assert await readiness.is_ready()
+    assert asked == 1
+    now = 1.0
+    assert await asyncio.gather(*(readiness.is_ready() for _ in range(50))) == [False] * 50
+    assert asked == 2
+
+
+async def test_readyz_does_not_write_each_time(world: World) -> None:
+    browser = await world.browser()
+    assert (await browser.get("/readyz")).status_code == 200
+    await world.house.services.store.close()
+    async with asyncio.timeout(0.9):
+        assert (await browser.get("/readyz")).status_code == 200

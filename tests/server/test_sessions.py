@@ -1,38 +1,47 @@
-"""Sessions: over days, and over TLS."""
+"""Sessions: over days, over TLS, behind a proxy, and until they are revoked."""
 
+import asyncio
+import dataclasses
 import ssl
 import time
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 
 import httpx2
+import msgspec
 import pytest
 import trustme
-from tests.server.world import PASSWORD, World
+from tests.server.world import PASSWORD, Heard, World, message
 
-from hitsend.credentials import hash_token, new_token
+from hitsend.credentials import csrf_token, hash_token, new_token
 from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_house
 from hitsend.server.people import COOKIE
 from hitsend.server.serving import listening
 from hitsend.settings import Settings
 from hitsend.store import Store
+from hitsend.store.database import Database
 
 TWO_DAYS_S = 2 * 86_400
+
+
+async def old_session(settings: Settings, user_id: str) -> str:
+    """The token of a browser that was last here two days ago."""
+    token = new_token()
+    before = await Store.open(settings.database, now=lambda: time.time() - TWO_DAYS_S)
+    await before.accounts.open_session(
+        user_id, hash_token(token), user_agent="", expires_at=time.time() + 3600
+    )
+    await before.close()
+    return token
 
 
 async def test_an_old_token_is_replaced_and_holds_only_a_moment_longer(
     world: World, settings: Settings
 ) -> None:
     ada = await world.someone("ada")
-    old = new_token()
-    before = await Store.open(settings.database, now=lambda: time.time() - TWO_DAYS_S)
-    await before.accounts.open_session(
-        ada.user_id, hash_token(old), user_agent="", expires_at=time.time() + 3600
-    )
-    await before.close()
-
+    old = await old_session(settings, ada.user_id)
     browser = await world.browser()
     first = await browser.get("/backend-api/me", headers={"cookie": f"{COOKIE}={old}"})
     assert first.status_code == 200
@@ -42,10 +51,55 @@ async def test_an_old_token_is_replaced_and_holds_only_a_moment_longer(
     assert again.status_code == 200
     assert "set-cookie" not in again.headers
 
+    arrived = await browser.get("/backend-api/me", headers={"cookie": f"{COOKIE}={fresh}"})
+    assert arrived.status_code == 200
+
     later = await Store.open(settings.database, now=lambda: time.time() + 120)
     assert await later.accounts.by_session(hash_token(old)) is None
     assert await later.accounts.by_session(hash_token(fresh)) is not None
     await later.close()
+
+
+@pytest.fixture
+async def unwritable(world: World, settings: Settings) -> AsyncGenerator[Store]:
+    database = Database(settings.database, "normal", time.time)
+    await database.open()
+    async with database.write() as connection:
+        await connection.exec_driver_sql("PRAGMA query_only = ON")
+    yield Store(database)
+    await database.close()
+
+
+async def test_a_session_that_cannot_be_refreshed_still_holds(
+    world: World, settings: Settings, unwritable: Store
+) -> None:
+    ada = await world.someone("ada")
+    old = await old_session(settings, ada.user_id)
+    services = dataclasses.replace(world.house.services, store=unwritable)
+    async with (
+        listening(dataclasses.replace(world.house, services=services)) as url,
+        httpx2.AsyncClient(base_url=url, cookies={COOKIE: old}) as browser,
+    ):
+        me = await browser.get("/backend-api/me")
+    assert me.status_code == 200
+    assert "set-cookie" not in me.headers
+
+
+async def test_signing_out_with_an_old_token_leaves_no_cookie_behind(
+    world: World, settings: Settings
+) -> None:
+    ada = await world.someone("ada")
+    old = await old_session(settings, ada.user_id)
+    sessions = await world.house.services.store.accounts.sessions(ada.user_id)
+    token = csrf_token(world.house.secret, sessions[-1].id)
+    browser = await world.browser()
+    response = await browser.post(
+        "/backend-api/accounts/sign-out",
+        headers={"cookie": f"{COOKIE}={old}", "x-csrf-token": token},
+    )
+    assert response.status_code == 204
+    (cookie,) = response.headers.get_list("set-cookie")
+    assert cookie.startswith(f'{COOKIE}="";')
 
 
 @pytest.fixture
@@ -72,3 +126,83 @@ async def test_over_tls_the_cookie_is_never_sent_in_the_clear(
         )
     assert url.startswith("https://")
     assert "Secure" in made.headers["set-cookie"]
+
+
+async def test_serving_with_a_certificate_that_is_none_ends_at_once(
+    world: World, settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.pem").write_text("This is no certificate.")
+    bad = msgspec.structs.replace(
+        settings, tls_cert=tmp_path / "bad.pem", tls_key=tmp_path / "bad.pem"
+    )
+    services = dataclasses.replace(world.house.services, settings=bad)
+    async with asyncio.timeout(5):
+        with pytest.raises(ssl.SSLError):
+            async with listening(dataclasses.replace(world.house, services=services)):
+                pytest.fail("It cannot have started.")
+
+
+@pytest.mark.parametrize(("trusted", "is_believed"), [("127.0.0.1", True), ("", False)])
+async def test_only_a_trusted_proxy_is_believed_who_is_calling(
+    tmp_path: Path, trusted: str, is_believed: bool
+) -> None:
+    settings = Settings(data_dir=tmp_path, port=0, sign_in_tries=2, trusted_proxies=trusted)
+    async with (
+        open_house(settings, ScriptedEngine()) as house,
+        listening(house) as url,
+        httpx2.AsyncClient(base_url=url, headers={"x-forwarded-proto": "https"}) as proxy,
+    ):
+        body = {"name": "ada", "password": PASSWORD}
+        made = await proxy.post("/backend-api/accounts/first", json=body)
+        guesses = [
+            await proxy.post(
+                "/backend-api/accounts/sign-in",
+                json={"name": "ada", "password": "a guess"},
+                headers={"x-forwarded-for": f"203.0.113.{i}"},
+            )
+            for i in range(3)
+        ]
+    assert ("Secure" in made.headers["set-cookie"]) is is_believed
+    assert guesses[-1].status_code == (401 if is_believed else 429)
+
+
+def answering(http: httpx2.AsyncClient) -> AbstractAsyncContextManager[httpx2.Response]:
+    """The stream of an answer that would take minutes."""
+    body = message("!script tokens=100000 pace=5ms")
+    return http.stream("POST", "/backend-api/f/conversation", json=body)
+
+
+@pytest.mark.parametrize("what", ["sign-out", "session", "key"])
+async def test_revoking_ends_the_stream_within_a_second_and_not_the_turn(
+    world: World, what: str
+) -> None:
+    ada = await world.someone("ada")
+    program = await world.browser()
+    program.headers["authorization"] = f"Bearer {ada.key}"
+    (session,) = (await ada.http.get("/backend-api/sessions")).json()["items"]
+    (key,) = (await ada.http.get("/backend-api/keys")).json()["items"]
+    reader, other = (program, ada.http) if what == "key" else (ada.http, program)
+    async with answering(reader) as response:
+        match what:
+            case "sign-out":
+                await ada.http.post("/backend-api/accounts/sign-out")
+            case "session":
+                await ada.http.delete(f"/backend-api/sessions/{session['id']}")
+            case "key":
+                await ada.http.delete(f"/backend-api/keys/{key['id']}")
+        async with asyncio.timeout(1):
+            heard = await Heard(response.headers).take(response)
+    assert not heard.is_done
+    (conversation,) = (await other.get("/backend-api/conversations")).json()["items"]
+    tree = (await other.get(f"/backend-api/conversation/{conversation['id']}")).json()
+    assert tree["running"]["turn_exchange_id"] == heard.turn_id
+
+
+async def test_a_person_who_is_disabled_hears_no_more_and_others_do(world: World) -> None:
+    ada, eve = await world.someone("ada"), await world.someone("eve")
+    async with answering(ada.http) as hers, answering(eve.http) as another:
+        await world.house.services.store.accounts.disable(ada.user_id)
+        async with asyncio.timeout(1):
+            await Heard(hers.headers).take(hers)
+        heard = await Heard(another.headers).take(another, until_chars=500)
+    assert len(heard.text) >= 500

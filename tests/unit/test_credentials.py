@@ -1,6 +1,7 @@
 """Passwords, tokens, keys and names."""
 
 import asyncio
+import time
 
 import pytest
 from hypothesis import given
@@ -78,6 +79,13 @@ def test_names_are_trimmed_and_composed() -> None:
 def test_a_name_that_could_deceive_is_refused(name: str) -> None:
     with pytest.raises(Refused):
         credentials.clean_name(name)
+
+
+def test_a_name_of_marks_without_end_is_refused_at_once() -> None:
+    started = time.process_time()
+    with pytest.raises(Refused, match="64"):
+        credentials.clean_name("a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}" * 20_000)
+    assert time.process_time() - started < 0.1
 
 
 @given(st.text())

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import trustme
 
 from hitsend.settings import NAMES, BadSetting, Settings, check_binding, is_loopback, load
 
@@ -117,9 +118,49 @@ def test_listening_beyond_loopback_needs_tls_or_consent(host: str) -> None:
     with pytest.raises(BadSetting, match="unencrypted"):
         check_binding(Settings(host=host))
     check_binding(Settings(host=host, insecure=True))
-    check_binding(Settings(host=host, tls_cert=Path("c.pem"), tls_key=Path("k.pem")))
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    certificate = trustme.CA().issue_cert("127.0.0.1")
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    certificate.cert_chain_pems[0].write_to_path(chain)
+    certificate.private_key_pem.write_to_path(key)
+    return chain, key
+
+
+def test_a_certificate_with_its_key_lets_anyone_listen(pair: tuple[Path, Path]) -> None:
+    check_binding(Settings(host="0.0.0.0", tls_cert=pair[0], tls_key=pair[1]))
 
 
 def test_half_a_certificate_is_refused() -> None:
     with pytest.raises(BadSetting, match="belong together"):
         check_binding(Settings(tls_cert=Path("c.pem")))
+
+
+def test_a_certificate_or_key_that_is_not_there_is_named(pair: tuple[Path, Path]) -> None:
+    for missing in pair:
+        missing.rename(missing.with_suffix(".away"))
+        with pytest.raises(BadSetting, match=f"{missing.name} cannot be read"):
+            check_binding(Settings(tls_cert=pair[0], tls_key=pair[1]))
+        missing.with_suffix(".away").rename(missing)
+
+
+def test_a_certificate_that_is_none_or_not_the_keys_is_refused(pair: tuple[Path, Path]) -> None:
+    chain, key = pair
+    with pytest.raises(BadSetting, match=r"key\.pem and .*chain\.pem are not a certificate"):
+        check_binding(Settings(tls_cert=key, tls_key=chain))
+    trustme.CA().issue_cert("127.0.0.1").private_key_pem.write_to_path(key)
+    with pytest.raises(BadSetting, match="are not a certificate"):
+        check_binding(Settings(tls_cert=chain, tls_key=key))
+
+
+@pytest.mark.parametrize("proxies", ["", "127.0.0.1", " ::1 , 10.0.0.0/8,", "10.1.2.3"])
+def test_proxies_are_addresses_or_networks(proxies: str) -> None:
+    check_binding(Settings(trusted_proxies=proxies))
+
+
+@pytest.mark.parametrize("proxies", ["*", "proxy.example", "127.0.0.1;::1", "10.0.0.1/8"])
+def test_a_proxy_that_is_no_address_is_named(proxies: str) -> None:
+    with pytest.raises(BadSetting, match="trusted_proxies"):
+        check_binding(Settings(trusted_proxies=proxies))

@@ -1,7 +1,7 @@
 """Puts the parts together: the one place where things are built."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.applications import Starlette
@@ -13,7 +13,9 @@ from hitsend.runner import Runner
 from hitsend.server.alone import alone_in
 from hitsend.server.calls import House
 from hitsend.server.door import entry, lost
+from hitsend.server.readiness import Readiness
 from hitsend.server.routes import ROUTES
+from hitsend.server.streams import OpenStreams
 from hitsend.server.throttle import Throttle
 from hitsend.settings import Settings
 from hitsend.store import Store
@@ -21,13 +23,15 @@ from hitsend.turn import Services
 
 
 def build_app(house: House) -> Starlette:
-    return Starlette(
+    app = Starlette(
         routes=[
             Route(one.path, entry(one, house), methods=[one.method], name=one.summary)
             for one in ROUTES
         ],
         exception_handlers={HTTPException: lost},
     )
+    app.router.redirect_slashes = False  # such a redirect would not come through the door
+    return app
 
 
 @asynccontextmanager
@@ -42,6 +46,8 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         runner = Runner(store)
         stack.push_async_callback(runner.close)
         await runner.open()
+        streams = OpenStreams(store)
+        await stack.enter_async_context(_running(streams.watch()))
         await engine.start()
         yield House(
             services=Services(settings, store, engine),
@@ -49,7 +55,19 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
             secret=await store.secret("csrf"),
             throttle=Throttle(settings.sign_in_tries),
             founding=asyncio.Lock(),
+            streams=streams,
+            store_readiness=Readiness(store.check),
         )
+
+
+@asynccontextmanager
+async def _running(forever: Coroutine[None, None, None]) -> AsyncGenerator[None]:
+    task = asyncio.create_task(forever)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 def build_engine(settings: Settings) -> Engine:

@@ -16,11 +16,16 @@ from starlette.responses import Response
 from hitsend.errors import Refused, TooLarge
 from hitsend.runner import Runner
 from hitsend.server.people import Person
+from hitsend.server.readiness import Readiness
+from hitsend.server.streams import OpenStreams
 from hitsend.server.throttle import Throttle
 from hitsend.turn import Services
 from hitsend.wire.body import decode
 
 T = TypeVar("T")
+
+STRANGERS_BYTES = 16_384
+"""The largest body of somebody who has not said who they are."""
 
 
 class Access(Enum):
@@ -43,6 +48,8 @@ class House:
     throttle: Throttle
     founding: asyncio.Lock
     """Held while the first account is made, so that a crowd costs one password hash."""
+    streams: OpenStreams
+    store_readiness: Readiness
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,8 @@ class Call:
 
     async def _bytes(self) -> bytes:
         most = self.house.services.settings.max_body_bytes
+        if self.caller is None:
+            most = min(most, STRANGERS_BYTES)
         declared = self.request.headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > most:
             raise _too_large(most)

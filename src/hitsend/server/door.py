@@ -13,11 +13,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from hitsend.errors import HitsendError, NotAllowed, NotFound, Refused, Unauthenticated
+from hitsend.errors import (
+    HitsendError,
+    MethodNotAllowed,
+    NotAllowed,
+    NotFound,
+    Unauthenticated,
+)
 from hitsend.server.calls import Access, Call, Endpoint, House
 from hitsend.server.failures import failure
-from hitsend.server.people import Person, identify, refresh
-from hitsend.settings import Settings, is_loopback
+from hitsend.server.people import Person, identify, refresh, set_cookie
+from hitsend.server.streams import TurnStream
+from hitsend.settings import Settings, is_loopback, listed
 
 log = logging.getLogger(__name__)
 
@@ -64,16 +71,17 @@ async def lost(request: Request, error: Exception) -> Response:
     return _dressed(failure(refusal, request.url.path))
 
 
-class MethodNotAllowed(Refused):
-    code = "method_not_allowed"
-    status = 405
-
-
 async def _served(endpoint: Endpoint, request: Request, house: House) -> Response:
     caller = await _admitted(endpoint.access, request, house)
+    if caller is None:
+        return await endpoint.handler(Call(request, house, None))
+    session = caller.session
+    token = await refresh(session, request, house.services.store) if session else None
     response = await endpoint.handler(Call(request, house, caller))
-    if caller is not None:
-        await refresh(caller, request, response, house.services.store)
+    if session and token and "set-cookie" not in response.headers:
+        set_cookie(request, response, token, session.expires_at)
+    if isinstance(response, TurnStream):
+        response.end_with(caller.credential_id, house.streams)
     return response
 
 
@@ -95,7 +103,7 @@ async def _admitted(access: Access, request: Request, house: House) -> Person | 
 def _check_host(request: Request, settings: Settings) -> None:
     """A name that merely resolves to this machine is not ours: a page on such a name could
     otherwise talk to a server that listens only for its owner."""
-    allowed = {name.strip() for name in settings.allowed_hosts.split(",") if name.strip()}
+    allowed = set(listed(settings.allowed_hosts))
     if not allowed and not is_loopback(settings.host):
         return
     if request.url.hostname not in allowed | LOCAL_NAMES:

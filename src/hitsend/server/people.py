@@ -4,6 +4,7 @@ A cookie is sent by the browser whoever asked it to, so a call that changes some
 also carry a token only our own page can read.
 """
 
+import logging
 import time
 from dataclasses import dataclass
 
@@ -11,8 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hitsend.credentials import hash_token, is_csrf_token, new_token
-from hitsend.errors import NotAllowed
+from hitsend.errors import NotAllowed, StoreDown
 from hitsend.store import Session, Store, User
+
+log = logging.getLogger(__name__)
 
 COOKIE = "hitsend_session"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -27,14 +30,17 @@ class Person:
     user: User
     session: Session | None
     """None for a caller with an API key."""
+    credential_id: str
+    """Of the session or the key, whichever they came in with."""
 
 
 async def identify(request: Request, store: Store, secret: bytes) -> Person | None:
     """The caller, or None. A key that is given counts, whatever cookie came along."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     if scheme:
-        found = await store.accounts.by_key(hash_token(key)) if scheme == "Bearer" else None
-        return Person(found[1], None) if found else None
+        is_bearer = scheme.lower() == "bearer"
+        found = await store.accounts.by_key(hash_token(key.strip())) if is_bearer else None
+        return Person(found[1], None, found[0].id) if found else None
     if not (token := request.cookies.get(COOKIE)):
         return None
     if (signed_in := await store.accounts.by_session(hash_token(token))) is None:
@@ -42,7 +48,7 @@ async def identify(request: Request, store: Store, secret: bytes) -> Person | No
     session, user = signed_in
     if request.method not in SAFE:
         _check_csrf(request, session, secret)
-    return Person(user, session)
+    return Person(user, session, session.id)
 
 
 def check_origin(request: Request) -> None:
@@ -52,20 +58,25 @@ def check_origin(request: Request) -> None:
         raise NotAllowed("This call comes from another site.")
 
 
-async def refresh(person: Person, request: Request, response: Response, store: Store) -> None:
-    """Remember that the session is used, and give the browser a fresh token once a day. The
-    old one holds for a moment, because other calls of the same page are under way with it."""
-    session, now = person.session, time.time()
-    if session is None:
-        return
+async def refresh(session: Session, request: Request, store: Store) -> str | None:
+    """Remember that the session is used, and make a fresh token for the browser once a day.
+    Neither is a reason to turn anyone away."""
+    try:
+        return await _refresh(session, request, store)
+    except StoreDown as error:
+        log.warning("A session could not be refreshed: %s", error.message)
+        return None
+
+
+async def _refresh(session: Session, request: Request, store: Store) -> str | None:
+    now = time.time()
     if now - session.last_seen_at > SEEN_AFTER_S:
         await store.accounts.touch_session(session.id)
     if now - session.rotated_at < ROTATE_AFTER_S:
-        return
-    token = new_token()
-    old = hash_token(request.cookies[COOKIE])
-    if await store.accounts.rotate_session(session.id, old, hash_token(token)):
-        set_cookie(request, response, token, session.expires_at)
+        return None
+    token, old = new_token(), hash_token(request.cookies[COOKIE])
+    is_ours = await store.accounts.rotate_session(session.id, old, hash_token(token))
+    return token if is_ours else None
 
 
 def set_cookie(request: Request, response: Response, token: str, expires_at: float) -> None:

@@ -11,10 +11,14 @@ import uvicorn
 
 from hitsend.server.app import build_app, open_house
 from hitsend.server.calls import House
-from hitsend.settings import BadSetting, Settings
+from hitsend.server.connection import Connection
+from hitsend.settings import BadSetting, Settings, listed
 
 GRACE_S = 2
 """How long connections may take to read their last bytes when the server stops."""
+
+MOST_CONNECTIONS = 2000
+"""Open at once, streams included. Further ones are told 503."""
 
 
 async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
@@ -34,7 +38,10 @@ async def listening(house: House) -> AsyncGenerator[str]:
     with _listener(settings) as listener:
         server = _Server(_config(house))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
+        serving.add_done_callback(lambda _: server.has_started.set())
         await server.has_started.wait()
+        if serving.done():
+            await serving  # raises what it failed with
         try:
             yield _address(settings, listener)
         finally:
@@ -59,15 +66,18 @@ class _Server(uvicorn.Server):
 
 def _config(house: House) -> uvicorn.Config:
     settings = house.services.settings
+    proxies = listed(settings.trusted_proxies)
     return uvicorn.Config(
         build_app(house),
-        http="httptools",
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
+        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,

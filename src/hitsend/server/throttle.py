@@ -1,4 +1,8 @@
-"""Slows down guessing of passwords: so many failures a minute for a name and for an address."""
+"""Slows down guessing of passwords: so many failures a minute from one address.
+
+Guesses at one name from many addresses are not counted together, for whoever made them could
+then keep the name's owner out. Those are slowed by the one thread all passwords are hashed on.
+"""
 
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage
@@ -14,13 +18,13 @@ class Throttle:
         self._limit = RateLimitItemPerMinute(tries)
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
-    async def try_once(self, *who: str) -> None:
+    async def try_once(self, address: str, name: str = "") -> None:
         """Counts before the password is looked at, so parallel guesses cannot slip through."""
-        for one in who:
-            if not await self._window.hit(self._limit, one):
+        for who in ((address,), (address, name)):
+            if not await self._window.hit(self._limit, *who):
                 raise TooFast("Too many tries. Wait a minute.", retry_after_s=MINUTE)
 
-    async def forgive(self, *who: str) -> None:
-        """It was them: earlier failures no longer count."""
-        for one in who:
-            await self._window.clear(self._limit, one)
+    async def forgive(self, address: str, name: str = "") -> None:
+        """It was them: their tries no longer count. Those at other names still do."""
+        for who in ((address,), (address, name)):
+            await self._window.clear(self._limit, *who)

@@ -53,7 +53,12 @@ class Database:
         # Our own BEGIN, below, and not the driver's, which comes late and takes no lock.
         driver = {"isolation_level": None}
         self._writer = create_async_engine(
-            url, pool_size=1, max_overflow=0, pool_reset_on_return=None, connect_args=driver
+            url,
+            pool_size=1,
+            max_overflow=0,
+            pool_reset_on_return=None,
+            connect_args=driver,
+            hide_parameters=True,  # what people said: errors are logged
         )
         self._readers = create_async_engine(
             url,
@@ -61,6 +66,7 @@ class Database:
             max_overflow=0,
             pool_reset_on_return=None,
             connect_args=driver,
+            hide_parameters=True,
             isolation_level="AUTOCOMMIT",
             skip_autocommit_rollback=True,
         )

@@ -1,15 +1,19 @@
 """API keys. Only their hashes are kept, and the first letters to tell them apart by."""
 
+import logging
+from collections.abc import Collection
 from uuid import uuid4
 
 from msgspec import structs
 from sqlalchemy import insert, select, update
 
-from hitsend.errors import NotFound
+from hitsend.errors import NotFound, StoreDown
 from hitsend.store.database import Database
 from hitsend.store.rows import ApiKey, User
 from hitsend.store.schema import api_keys, users
 from hitsend.store.users import USER, is_enabled
+
+log = logging.getLogger(__name__)
 
 TOUCH_S = 60.0
 """How stale the time a key was last used may be. Exact would be a write per request."""
@@ -53,16 +57,28 @@ class Keys:
         now = self._database.now()
         if now - (key.last_used_at or 0.0) < TOUCH_S:
             return
-        async with self._database.write() as connection:
-            await connection.execute(
-                update(api_keys).where(api_keys.c.id == key.id).values(last_used_at=now)
-            )
+        touching = update(api_keys).where(api_keys.c.id == key.id).values(last_used_at=now)
+        try:
+            async with self._database.write() as connection:
+                await connection.execute(touching)
+        except StoreDown as error:  # no reason to turn anyone away
+            log.warning("The use of a key could not be noted: %s", error.message)
 
     async def keys(self, user_id: str) -> list[ApiKey]:
         theirs = select(*KEY).where(api_keys.c.user_id == user_id, api_keys.c.revoked_at.is_(None))
         async with self._database.read() as connection:
             rows = await connection.execute(theirs.order_by(api_keys.c.created_at))
         return [ApiKey(*row) for row in rows]
+
+    async def live_keys(self, key_ids: Collection[str]) -> set[str]:
+        """Those of them that hold now."""
+        live = (
+            select(api_keys.c.id)
+            .join(users, users.c.id == api_keys.c.user_id)
+            .where(api_keys.c.id.in_(key_ids), api_keys.c.revoked_at.is_(None), is_enabled())
+        )
+        async with self._database.read() as connection:
+            return set(await connection.scalars(live))
 
     async def revoke_key(self, key_id: str, user_id: str) -> None:
         revoking = update(api_keys).where(

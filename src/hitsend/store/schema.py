@@ -88,6 +88,8 @@ class SessionColumns(TypedColumns):
     token_hash: Named[str] = Column(Text, unique=True)
     previous_token_hash: Named[str | None] = Column(Text, index=True)
     rotated_at: Named[float]
+    arrived_at: Named[float | None]
+    """When the browser first used its newest token. Until then the one before holds too."""
     created_at: Named[float]
     last_seen_at: Named[float]
     expires_at: Named[float]

@@ -1,18 +1,26 @@
-"""Signed-in browsers. Only hashes of their tokens are kept."""
+"""Signed-in browsers. Only hashes of their tokens are kept.
 
+A token that is replaced holds until the browser has used the new one, which may have been lost
+on the way, and for a moment more.
+"""
+
+import logging
+from collections.abc import Collection
 from uuid import uuid4
 
 from msgspec import structs
 from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 
-from hitsend.errors import NotFound
+from hitsend.errors import NotFound, StoreDown
 from hitsend.store.database import Database
 from hitsend.store.rows import Session, User
 from hitsend.store.schema import sessions, users
 from hitsend.store.users import USER, is_enabled
 
+log = logging.getLogger(__name__)
+
 GRACE_S = 60.0
-"""How long a token still holds once replaced: requests sent just before are on their way."""
+"""How long the old token holds once the new one is used: requests sent before are on their way."""
 
 TOUCH_S = 60.0
 """How stale the time a session was last seen may be. Exact would be a write per request."""
@@ -44,7 +52,7 @@ class Sessions:
             rotated_at=now,
             expires_at=expires_at,
         )
-        row = {"token_hash": token_hash, **structs.asdict(session)}
+        row = {"token_hash": token_hash, "arrived_at": now, **structs.asdict(session)}
         async with self._database.write() as connection:
             await connection.execute(insert(sessions).values(row))
         return session
@@ -53,24 +61,55 @@ class Sessions:
         now = self._database.now()
         is_current = sessions.c.token_hash == token_hash
         was_current = and_(
-            sessions.c.previous_token_hash == token_hash, sessions.c.rotated_at > now - GRACE_S
+            sessions.c.previous_token_hash == token_hash,
+            or_(sessions.c.arrived_at.is_(None), sessions.c.arrived_at > now - GRACE_S),
         )
+        has_arrived = and_(is_current, sessions.c.arrived_at.is_(None))
         found = (
-            select(*SESSION, *USER)
+            select(*SESSION, *USER, has_arrived)
             .join(users, users.c.id == sessions.c.user_id)
             .where(or_(is_current, was_current), *_is_live(now), is_enabled())
         )
         async with self._database.read() as connection:
             row = (await connection.execute(found)).one_or_none()
-        return row and (Session(*row[:7]), User(*row[7:10]))
+        if row is None:
+            return None
+        session, user, has_arrived_now = Session(*row[:7]), User(*row[7:10]), row[10]
+        if has_arrived_now:
+            await self._note_arrival(session.id, token_hash)
+        return session, user
+
+    async def _note_arrival(self, session_id: str, token_hash: str) -> None:
+        arriving = update(sessions).where(
+            sessions.c.id == session_id,
+            sessions.c.token_hash == token_hash,
+            sessions.c.arrived_at.is_(None),
+        )
+        try:
+            async with self._database.write() as connection:
+                await connection.execute(arriving.values(arrived_at=self._database.now()))
+        except StoreDown as error:  # no reason to turn anyone away: the next request notes it
+            log.warning("A new session token could not be noted: %s", error.message)
 
     async def rotate_session(self, session_id: str, old_hash: str, new_hash: str) -> bool:
-        """False when the token was no longer `old_hash`: another request was quicker."""
+        """False when another request was quicker: the token is no longer `old_hash`."""
         now = self._database.now()
-        rotating = update(sessions).where(
-            sessions.c.id == session_id, sessions.c.token_hash == old_hash, *_is_live(now)
+        was_lost = and_(
+            sessions.c.previous_token_hash == old_hash,
+            sessions.c.arrived_at.is_(None),
+            sessions.c.rotated_at <= now - GRACE_S,
         )
-        values = {"token_hash": new_hash, "previous_token_hash": old_hash, "rotated_at": now}
+        rotating = update(sessions).where(
+            sessions.c.id == session_id,
+            or_(sessions.c.token_hash == old_hash, was_lost),
+            *_is_live(now),
+        )
+        values = {
+            "token_hash": new_hash,
+            "previous_token_hash": old_hash,
+            "rotated_at": now,
+            "arrived_at": None,
+        }
         async with self._database.write() as connection:
             return (await connection.execute(rotating.values(values))).rowcount == 1
 
@@ -89,6 +128,16 @@ class Sessions:
         async with self._database.read() as connection:
             rows = await connection.execute(theirs.order_by(sessions.c.last_seen_at.desc()))
         return [Session(*row) for row in rows]
+
+    async def live_sessions(self, session_ids: Collection[str]) -> set[str]:
+        """Those of them that hold now."""
+        live = (
+            select(sessions.c.id)
+            .join(users, users.c.id == sessions.c.user_id)
+            .where(sessions.c.id.in_(session_ids), *_is_live(self._database.now()), is_enabled())
+        )
+        async with self._database.read() as connection:
+            return set(await connection.scalars(live))
 
     async def revoke_session(self, session_id: str, user_id: str) -> None:
         now = self._database.now()

@@ -13,14 +13,14 @@ T = TypeVar("T")
 def decode(body: bytes, kind: type[T]) -> T:
     try:
         value = msgspec.json.decode(body, type=kind)
+        if b"\\u0000" in body and _has_nul(msgspec.to_builtins(value)):
+            raise Refused("Text may not contain the NUL character (U+0000). Remove it.")
     except msgspec.ValidationError as error:
         raise unfit(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unreadable(body, error) from None
     except RecursionError:
         raise Refused("The body is nested too deeply.") from None
-    if b"\\u0000" in body and _has_nul(msgspec.to_builtins(value)):
-        raise Refused("Text may not contain the NUL character (U+0000). Remove it.")
     return value
 
 
@@ -48,11 +48,15 @@ SURROGATES = re.compile(
 
 
 def _has_nul(value: object) -> bool:
-    match value:
-        case str():
-            return "\0" in value
-        case list() | tuple():
-            return any(_has_nul(item) for item in value)
-        case dict():
-            return any(_has_nul(key) or _has_nul(item) for key, item in value.items())
+    """Not by recursion: a body may be nested deeper than Python's stack."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text) if "\0" in text:
+                return True
+            case list(items) | tuple(items):
+                waiting += items
+            case dict(fields):
+                waiting += fields.keys()
+                waiting += fields.values()
     return False

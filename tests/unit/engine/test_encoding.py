@@ -108,3 +108,13 @@ async def test_a_model_without_calls_reads_them_as_text() -> None:
 async def test_a_tool_whose_parameters_are_not_json_is_refused() -> None:
     with pytest.raises(Refused, match="'f'"):
         await encode(Letters(), [user("Hi")], [Tool("f", "", "{")])
+
+
+@pytest.mark.parametrize("depth", [600, 100_000])
+async def test_json_nested_deeper_than_the_stack_is_refused(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    call = Message("assistant", (ToolCall("1", "f", deep),), "history")
+    with pytest.raises(Refused, match="nested too deeply"):
+        await encode(Letters(), [call])
+    with pytest.raises(Refused, match="nested too deeply"):
+        await encode(Letters(), [user("Hi")], [Tool("f", "", deep)])

@@ -1,12 +1,16 @@
 """People, sessions, keys and invites, and when each of them stops to hold."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from hitsend.errors import Conflict, NotFound, Refused
+from hitsend.errors import Conflict, NotFound, Refused, StoreDown
 from hitsend.store import Store, User
+from hitsend.store.accounts import Accounts
+from hitsend.store.database import Database
 
 
 async def test_of_fifty_first_people_one_becomes_admin(store: Store) -> None:
@@ -64,17 +68,33 @@ async def test_a_revoked_session_holds_no_longer(store: Store, ada: User) -> Non
         await store.accounts.revoke_session(opened.id, ada.id)
 
 
-async def test_a_replaced_token_holds_for_a_minute_more(
+async def test_a_replaced_token_holds_for_a_minute_after_the_new_one_is_used(
     store: Store, ada: User, clock: SimpleNamespace
 ) -> None:
     opened = await store.accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
-    clock.now += 1000
     assert await store.accounts.rotate_session(opened.id, "old", "new")
+    clock.now += 1000
+    assert await store.accounts.by_session("old") is not None
+    assert await store.accounts.by_session("new") is not None
     clock.now += 59
     assert await store.accounts.by_session("old") is not None
     assert await store.accounts.by_session("new") is not None
     clock.now += 1
     assert await store.accounts.by_session("old") is None
+    assert await store.accounts.by_session("new") is not None
+
+
+async def test_a_token_that_never_arrived_is_replaced_in_its_turn(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    opened = await store.accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
+    assert await store.accounts.rotate_session(opened.id, "old", "lost")
+    assert not await store.accounts.rotate_session(opened.id, "old", "too soon")
+    clock.now += 1000
+    assert await store.accounts.rotate_session(opened.id, "old", "new")
+    assert not await store.accounts.rotate_session(opened.id, "old", "too late")
+    assert await store.accounts.by_session("lost") is None
+    assert await store.accounts.by_session("old") is not None
     assert await store.accounts.by_session("new") is not None
 
 
@@ -118,6 +138,54 @@ async def test_a_key_holds_until_it_is_revoked(
     assert await store.accounts.keys(ada.id) == []
     with pytest.raises(NotFound):
         await store.accounts.revoke_key(made.id, ada.id)
+
+
+async def test_what_holds_is_told_from_what_does_not(
+    store: Store, ada: User, eve: User, clock: SimpleNamespace
+) -> None:
+    accounts = store.accounts
+    kept, revoked, expired, disabled = [
+        await accounts.open_session(user.id, token, user_agent="", expires_at=until)
+        for user, token, until in (
+            (ada, "1", 2e6),
+            (ada, "2", 2e6),
+            (ada, "3", 1.0),
+            (eve, "4", 2e6),
+        )
+    ]
+    keys = [await accounts.create_key(user.id, user.name, "hs-", "") for user in (ada, eve)]
+    await accounts.revoke_session(revoked.id, ada.id)
+    await accounts.disable(eve.id)
+    asked = {one.id for one in (kept, revoked, expired, disabled)} | {key.id for key in keys}
+    assert await accounts.live_sessions(asked) == {kept.id}
+    assert await accounts.live_keys(asked) == {keys[0].id}
+    await accounts.revoke_key(keys[0].id, ada.id)
+    assert await accounts.live_keys(asked) == set()
+
+
+@pytest.fixture
+async def unwritable(
+    store: Store, clock: SimpleNamespace, tmp_path: Path
+) -> AsyncIterator[Accounts]:
+    database = Database(tmp_path / "data" / "hitsend.db", "normal", lambda: clock.now)
+    await database.open()
+    async with database.write() as connection:
+        await connection.exec_driver_sql("PRAGMA query_only = ON")
+    yield Accounts(database)
+    await database.close()
+
+
+async def test_a_database_that_cannot_be_written_turns_nobody_away(
+    store: Store, ada: User, unwritable: Accounts
+) -> None:
+    accounts = store.accounts
+    opened = await accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
+    await accounts.rotate_session(opened.id, "old", "new")
+    await accounts.create_key(ada.id, "key", "hs-", "")
+    with pytest.raises(StoreDown):
+        await unwritable.create("Grace", "hash", "member")
+    assert await unwritable.by_key("key") is not None
+    assert await unwritable.by_session("new") is not None
 
 
 async def test_an_invite_lets_one_person_in_once(

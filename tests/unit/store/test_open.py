@@ -2,12 +2,16 @@
 
 import sqlite3
 import stat
+import time
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from hitsend.errors import StoreDown
 from hitsend.store import Store
+from hitsend.store.database import Database
 
 
 async def test_a_new_database_is_for_its_owner_only(tmp_path: Path) -> None:
@@ -82,3 +86,15 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreDown, match="closed"):
         await store.accounts.count()
     await store.close()
+
+
+async def test_an_error_does_not_tell_what_people_said(tmp_path: Path) -> None:
+    database = Database(tmp_path / "hitsend.db", "normal", time.time)
+    await database.open()
+    wrong, said = text("SELECT nothing FROM nowhere WHERE text = :said"), {"said": "canary"}
+    for way_in in (database.read, database.write):
+        with pytest.raises(DBAPIError) as failed:
+            async with way_in() as connection:
+                await connection.execute(wrong, said)
+        assert "canary" not in str(failed.value)
+    await database.close()

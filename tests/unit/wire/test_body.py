@@ -45,6 +45,13 @@ def test_a_body_that_does_not_fit_is_refused_with_the_reason(
     assert refusal.value.param == param
 
 
+def test_a_nul_is_found_however_deep_it_stands() -> None:
+    deep = 800
+    decode(b"[" * deep + rb'"\\u0000"' + b"]" * deep, object)
+    with pytest.raises(Refused, match="NUL"):
+        decode(b"[" * deep + rb'{"\u0000":1}' + b"]" * deep, object)
+
+
 def test_a_body_nested_without_end_is_refused() -> None:
     with pytest.raises(Refused, match="nested too deeply"):
         decode(b"[" * 100_000, object)

@@ -1,7 +1,9 @@
 import pytest
 
+from hitsend.engine.upstream import KeyRefused
 from hitsend.errors import (
     Conflict,
+    EngineDown,
     EngineLost,
     HitsendError,
     NotAllowed,
@@ -40,6 +42,12 @@ def test_a_failed_turn_tells_what_it_failed_with() -> None:
     error = error_of(TurnFailed("worker_lost", "It died.", True, 1500))
     assert type(error) is EngineLost
     assert (error.message, error.retry_after_s) == ("It died.", 1.5)
+
+
+def test_a_code_stands_for_one_error_whatever_else_is_imported() -> None:
+    assert KeyRefused.code == EngineDown.code
+    assert type(rebuilt("engine_down", "?")) is EngineDown
+    assert rebuilt("method_not_allowed", "?").status == 405
 
 
 def test_a_code_nobody_knows_is_our_own_error() -> None:

@@ -1,13 +1,17 @@
 """Accounts: the first one, signing in and out, signing up by invitation, who am I."""
 
 import time
+from typing import Annotated, TypeAlias
 
 import msgspec
+from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hitsend import __version__
 from hitsend.credentials import (
+    MAX_NAME_CHARS,
+    MAX_PASSWORD_CHARS,
     clean_name,
     csrf_token,
     hash_password,
@@ -24,15 +28,21 @@ from hitsend.store import User
 DAY_S = 86_400
 
 
+# Anyone may send these: they are measured before anything is done with them.
+Name: TypeAlias = Annotated[str, Meta(max_length=MAX_NAME_CHARS)]
+Password: TypeAlias = Annotated[str, Meta(max_length=MAX_PASSWORD_CHARS)]
+Token: TypeAlias = Annotated[str, Meta(max_length=64)]
+
+
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    password: str
+    name: Name
+    password: Password
 
 
 class SignUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    invite: str
-    name: str
-    password: str
+    invite: Token
+    name: Name
+    password: Password
 
 
 @endpoint("GET", "/backend-api/accounts/check", Access.ANYONE)
@@ -60,13 +70,13 @@ async def sign_in(call: Call) -> Response:
     """Begin a session with a name and a password."""
     check_origin(call.request)
     body = await call.body(Credentials)
-    whose = f"name {name_key(body.name)}"
-    await call.house.throttle.try_once(whose, f"address {_address(call.request)}")
+    who = _address(call.request), name_key(body.name)
+    await call.house.throttle.try_once(*who)
     found = await call.house.services.store.accounts.by_name(body.name)
     # An unknown name takes as long as a wrong password, so that names cannot be found out.
     if not await verify_password(body.password, found[1] if found else None) or not found:
         raise Unauthenticated("The name or the password is wrong.")
-    await call.house.throttle.forgive(whose)
+    await call.house.throttle.forgive(*who)
     return await _signed_in(call, found[0], 200)
 
 
@@ -75,11 +85,13 @@ async def sign_up(call: Call) -> Response:
     """Make an account with an invitation."""
     check_origin(call.request)
     body = await call.body(SignUp)
-    await call.house.throttle.try_once(f"address {_address(call.request)}")
+    who = _address(call.request)
+    await call.house.throttle.try_once(who)
     accounts, name = call.house.services.store.accounts, clean_name(body.name)
     invite = hash_token(body.invite)
     await accounts.check_invite(invite)  # before the password is hashed, which is not cheap
     user = await accounts.redeem_invite(invite, name, await hash_password(body.password))
+    await call.house.throttle.forgive(who)
     return await _signed_in(call, user, 201)
 
 

@@ -2,7 +2,6 @@
 
 from starlette.responses import Response
 
-from hitsend.errors import StoreDown
 from hitsend.server.calls import Access, Call, answer, endpoint
 
 
@@ -16,11 +15,7 @@ async def healthz(call: Call) -> Response:
 async def readyz(call: Call) -> Response:
     """The engine and the store are ready; says which is not."""
     engine = call.house.services.engine.status().state
-    store = "ready"
-    try:
-        await call.house.services.store.check()
-    except StoreDown:
-        store = "down"
+    store = "ready" if await call.house.store_readiness.is_ready() else "down"
     is_ready = engine == store == "ready"
     body = {"status": "ok" if is_ready else "unavailable", "engine": engine, "store": store}
     return answer(body, 200 if is_ready else 503, {} if is_ready else {"retry-after": "1"})

@@ -34,9 +34,16 @@ async def page_of_invite(call: Call) -> Response:
 async def asset(call: Call) -> Response:
     """A file of the page. Its name holds a hash of what is in it, so it never changes."""
     path = STATIC / "assets" / call.path("name")
-    if path.parent != STATIC / "assets" or not path.is_file():
+    if path.parent != STATIC / "assets" or not _is_file(path):
         raise NotFound("There is no such file.")
     return FileResponse(path, headers=NEVER_CHANGES)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name no file can have: too long, say
+        return False
 
 
 def _index() -> Response:

@@ -66,6 +66,7 @@ def _create_accounts() -> None:
         _text("token_hash", unique=True),
         _text("previous_token_hash", nullable=True, index=True),
         _time("rotated_at"),
+        _time("arrived_at", nullable=True),
         _time("created_at"),
         _time("last_seen_at"),
         _time("expires_at"),

@@ -1,0 +1,69 @@
+"""One connection: uvicorn's, with bounds on how much and how long a client may take to ask.
+
+Without them anyone could hold memory and connections by never coming to the end of a request.
+"""
+
+import asyncio
+from typing import ClassVar, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MOST_HEADER_BYTES = 65_536
+
+TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
+
+
+class Connection(HttpToolsProtocol):
+    headers_s: ClassVar[float] = 10.0
+    body_s: ClassVar[float] = 120.0
+
+    _in_headers = True
+    _num_header_bytes = 0
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast(asyncio.Transport, transport))
+        self._expect_within(self.headers_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._expect_within(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_headers:
+            data = self._take_headers(data)
+        if data and not self.transport.is_closing():
+            super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        self._in_headers = False
+        self._expect_within(self.body_s)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_headers, self._num_header_bytes = True, 0
+        self._expect_within(None)
+        super().on_message_complete()
+
+    def _take_headers(self, data: bytes) -> bytes:
+        """What is left of `data`, which may be the beginning of the body."""
+        if self._deadline is None:  # the first bytes of a further request
+            self._expect_within(self.headers_s)
+        room = MOST_HEADER_BYTES - self._num_header_bytes
+        self._num_header_bytes += len(data[:room])
+        super().data_received(data[:room])
+        if self._in_headers and self._num_header_bytes == MOST_HEADER_BYTES:
+            self.transport.write(TOO_LARGE)
+            self.transport.close()
+        return data[room:]
+
+    def _expect_within(self, seconds: float | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._give_up)
+
+    def _give_up(self) -> None:
+        self.transport.close()
