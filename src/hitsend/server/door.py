@@ -40,6 +40,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+HEADERS_OF_STREAMS = {"x-content-type-options": "nosniff"}
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -112,6 +113,7 @@ def _check_host(request: Request, settings: Settings) -> None:
 
 def _dressed(response: Response) -> Response:
     response.headers["x-request-id"] = str(uuid4())
-    for name, value in HEADERS.items():
-        response.headers[name] = value
+    # A stream is never shown as a document: what rules documents would be dead weight on it.
+    is_stream = isinstance(response, TurnStream)
+    response.headers.update(HEADERS_OF_STREAMS if is_stream else HEADERS)
     return response

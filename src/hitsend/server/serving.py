@@ -1,6 +1,7 @@
 """Runs the app under uvicorn: listen, announce, and on a signal end what runs before leaving."""
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -27,6 +28,7 @@ async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
     asked_to_stop = _on_signal()
     async with open_house(settings) as house, listening(house) as address:
         announce(address)
+        gc.freeze()  # what is here now stays: the collector need not look at it again
         await asked_to_stop.wait()
         await house.runner.close()  # ends the turns, so that their readers hear of it and leave
 
