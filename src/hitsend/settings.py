@@ -94,6 +94,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         int, Meta(ge=256, le=1_048_576, description="Context window of each answer, in tokens.")
     ] = 8192
     max_answer_tokens: Annotated[Count, about("Longest answer, in tokens.")] = 2048
+    num_alternatives: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=20,
+            description="Likely tokens to record for each token of a chat, for looking inside. "
+            "Any costs some speed: 7 % of a tiny model's, hardly any of a large one's.",
+        ),
+    ] = 0
     instructions: Annotated[str, about("System instructions every conversation starts with.")] = (
         "You are a helpful assistant. Answer in Markdown, clearly and briefly."
     )

@@ -5,8 +5,9 @@ from uuid import uuid4
 
 import msgspec
 
-from hitsend.engine import Engine
+from hitsend.engine import Engine, ModelFacts
 from hitsend.errors import Refused, TooLarge
+from hitsend.messages import Sampling
 from hitsend.send import Send, Turn
 from hitsend.settings import Settings
 
@@ -14,7 +15,6 @@ from hitsend.settings import Settings
 async def admit(send: Send, engine: Engine, settings: Settings) -> Turn:
     _check(send, settings)
     model = await engine.resolve(send.model)
-    most = min(send.sampling.max_tokens or settings.max_answer_tokens, settings.max_answer_tokens)
     return Turn(
         turn_id=str(uuid4()),
         conversation_id="" if send.given else send.conversation_id or str(uuid4()),
@@ -22,8 +22,18 @@ async def admit(send: Send, engine: Engine, settings: Settings) -> Turn:
         send=send,
         model=model.name,
         num_window_tokens=model.num_window_tokens,
-        sampling=msgspec.structs.replace(send.sampling, max_tokens=most),
+        sampling=_sampling(send, model, settings),
         created_at=time.time(),
+    )
+
+
+def _sampling(send: Send, model: ModelFacts, settings: Settings) -> Sampling:
+    """As asked, within what is allowed. A chat can be looked into: its likely tokens are kept."""
+    most = min(send.sampling.max_tokens or settings.max_answer_tokens, settings.max_answer_tokens)
+    can_look_inside = model.level == "tokens" and not send.given
+    num_top = settings.num_alternatives if can_look_inside else 0
+    return msgspec.structs.replace(
+        send.sampling, max_tokens=most, top_logprobs=max(send.sampling.top_logprobs, num_top)
     )
 
 
