@@ -168,13 +168,26 @@ class Runner:
             self._something.clear()
             works, self._dirty = self._dirty, []
             batches = [(work, batch) for work in works if (batch := work.take())]
-            try:
-                await self._commit(batches)
-            except Exception:
-                # A bug. One turn's trouble is not the others': each is tried by itself.
-                log.exception("a commit failed")
+            if not await self._committed(batches):
+                # One turn's trouble is not the others': each is tried by itself.
                 for work, batch in batches:
                     await self._commit_alone(work, batch)
+
+    async def _commit_alone(self, work: "_Work", batch: list[Stamped]) -> None:
+        if await self._committed([(work, batch)]):
+            return
+        if not await self._committed([(work, [work.fail()])]):
+            self._turns.pop(work.turn.turn_id, None)  # the next start closes it
+            work.turn.publish((), is_done=True)
+
+    async def _committed(self, batches: Sequence[tuple["_Work", list[Stamped]]]) -> bool:
+        """A bug must not end the committer: with it, every turn would stand still."""
+        try:
+            await self._commit(batches)
+        except Exception:
+            log.exception("a commit failed")
+            return False
+        return True
 
     async def _commit(self, batches: Sequence[tuple["_Work", list[Stamped]]]) -> None:
         await self._stored(
@@ -185,13 +198,6 @@ class Runner:
             if _is_last(batch):
                 self._turns.pop(work.turn.turn_id, None)
             work.turn.publish(batch, _is_last(batch))
-
-    async def _commit_alone(self, work: "_Work", batch: list[Stamped]) -> None:
-        try:
-            await self._commit([(work, batch)])
-        except Exception:
-            log.exception("turn %s cannot be stored", work.turn.turn_id)
-            await self._commit([(work, [work.fail()])])
 
     async def _stored(self, entries: Sequence[Entry], closings: Sequence[Closing]) -> None:
         """Returns when it is on disk. While the disk refuses, nobody is shown anything new."""

@@ -265,3 +265,21 @@ async def test_closing_ends_every_turn_and_takes_no_more(world: World) -> None:
     assert (await read(turn))[-1].event == TurnFinished("interrupted")
     with pytest.raises(Unavailable):
         await world.runner.start(world.user_id, world.words(gate=opened()))
+
+
+async def test_a_store_that_breaks_for_one_turn_does_not_stop_the_others(world: World) -> None:
+    """Even the news that a turn failed may not be storable: here its text cannot be encoded,
+    and by then its conversation has been deleted."""
+    gate = asyncio.Event()
+
+    async def broken() -> AsyncGenerator[AnyEvent, None]:
+        async for event in world.words("a", gate=gate):
+            yield TextArrived("\ud83d") if event == END else event
+
+    turn = await world.runner.start(world.user_id, broken())
+    await first_text(turn)
+    await world.store.conversations.delete(TALK, world.user_id)
+    gate.set()
+    assert (await read(turn))[-1].seq >= 1
+    next_turn = await world.runner.start(world.user_id, world.words("still here", gate=opened()))
+    assert text(await read(next_turn)) == "still here"
