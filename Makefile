@@ -34,10 +34,11 @@ check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/python scripts/gen_events.py --check
 	@$(SETUP) npm run check
 
-bench: dev ## Measure through the front door: start, relay, engine
+bench: dev ## Measure through the front door: start, relay, engine, page
 	$(BIN)/python -m bench.start
 	$(BIN)/python -m bench.relay
 	$(BIN)/python -m bench.engine
+	$(BIN)/python -m bench.page
 
 generate: dev ## Write the checked-in files that are made from code
 	$(BIN)/python scripts/gen_docs.py

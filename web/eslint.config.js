@@ -3,10 +3,12 @@ import ts from 'typescript-eslint';
 
 /** The direction of imports, top to bottom. Each row may use what stands below it. */
 const rows = [
-	['chat', 'inspector', 'sidebar', 'account'],
+	['chat', 'inspector', 'palette', 'settings', 'shared', 'sidebar', 'way_in'],
 	['state'],
 	['turn'],
-	['markdown', 'ui'],
+	['markdown'],
+	['ui'],
+	['words'],
 	['api']
 ];
 

@@ -1,23 +1,103 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 const server = process.env.HITSEND_URL ?? 'http://127.0.0.1:8765';
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
-	plugins: [svelte({ compilerOptions: { css: 'external' } })],
+	plugins: [
+		svelte({
+			compilerOptions: {
+				css: 'external',
+				// What a component is given (a desk, a conversation) stays the same while it is there.
+				warningFilter: ({ code }) => code !== 'state_referenced_locally'
+			}
+		}),
+		onlyModernFonts(),
+		blockTheFirstPaint(),
+		tellTheServiceWorker()
+	],
 	resolve: {
-		alias: { $: fileURLToPath(new URL('./src', import.meta.url)) },
+		alias: { $: here('./src') },
 		// Otherwise vitest would load Svelte's server build, in which nothing is reactive.
 		...(process.env.VITEST ? { conditions: ['browser'] } : {})
 	},
 	build: {
 		outDir: '../src/hitsend/server/static',
 		emptyOutDir: true,
+		// The first browsers with light-dark() and popovers, which the page is drawn with.
+		target: ['chrome123', 'edge123', 'firefox125', 'safari17.5'],
 		// The page forbids data: fonts and scripts, so nothing may be inlined.
 		assetsInlineLimit: 0,
-		modulePreload: { polyfill: false }
+		modulePreload: { polyfill: false },
+		rolldownOptions: {
+			input: { index: here('./index.html'), sw: here('./src/offline/sw.ts') },
+			output: {
+				// Small parts that every screen uses travel together, not one by one.
+				codeSplitting: {
+					groups: [{ name: 'ground', test: /\/svelte\/|\/src\/(api|state|ui|words\/en)/ }]
+				},
+				entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js')
+			}
+		}
 	},
-	server: { proxy: { '/backend-api': server } },
+	// The server compares the origin of a call with the host it is addressed to.
+	server: { proxy: { '/backend-api': { target: server, changeOrigin: false } } },
 	test: { include: ['src/**/*.test.ts'] }
 });
+
+/** KaTeX's style names each font three times; every browser we draw for reads the first. */
+function onlyModernFonts(): Plugin {
+	return {
+		name: 'only-modern-fonts',
+		enforce: 'pre',
+		transform: {
+			filter: { id: /katex[^?]*\.css/ },
+			handler: (css) => css.replaceAll(/,url\([^)]+\.(?:woff|ttf)\) format\("[a-z]+"\)/g, '')
+		}
+	};
+}
+
+/** Nothing is painted before the theme is set. Vite's own script tag has no word for that. */
+function blockTheFirstPaint(): Plugin {
+	return {
+		name: 'block-the-first-paint',
+		apply: 'build',
+		transformIndexHtml: {
+			order: 'post',
+			handler: (html) => html.replace('<script type="module"', '$& blocking="render"')
+		}
+	};
+}
+
+/**
+ * Writes into sw.js what the first screen is made of: every built file that index.html names,
+ * and the words of each language.
+ */
+function tellTheServiceWorker(): Plugin {
+	return {
+		name: 'tell-the-service-worker',
+		apply: 'build',
+		enforce: 'post',
+		generateBundle(_, bundle) {
+			const page = bundle['index.html'];
+			const worker = bundle['sw.js'];
+			if (page?.type !== 'asset' || worker?.type !== 'chunk') {
+				throw new Error('The build lacks index.html or sw.js.');
+			}
+			const html = String(page.source);
+			const named = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+			const words = Object.values(bundle)
+				.filter(
+					(one) => one.type === 'chunk' && one.facadeModuleId?.startsWith(here('./src/words/'))
+				)
+				.map(({ fileName }) => `/${fileName}`);
+			const files = [...named, ...words];
+			const version = createHash('sha256').update(html).digest('hex').slice(0, 12);
+			worker.code = `const SHELL=${JSON.stringify({ version, files })};${worker.code}`;
+		}
+	};
+}

@@ -1,9 +1,12 @@
 /** Builds what the page is made of, and puts it on the screen. */
-import { mount } from 'svelte';
+import { mount, type Component } from 'svelte';
 import { Api } from '$/api/client';
-import App from '$/App.svelte';
+import { Preferences } from '$/state/preferences.svelte';
 import { Router } from '$/state/router.svelte';
 import { Session } from '$/state/session.svelte';
+import Page from '$/Page.svelte';
+import { installWorker } from '$/offline/register';
+import '$/styles/fonts.css';
 import '$/styles/tokens.css';
 import '$/styles/base.css';
 
@@ -12,5 +15,14 @@ if (target === null) throw new Error('index.html has no #app.');
 
 const api = new Api();
 const session = new Session(api);
-mount(App, { target, props: { api, session, router: new Router() } });
+const preferences = new Preferences(localStorage);
+
 void session.begin();
+await preferences.begin();
+if (import.meta.env.DEV && location.pathname === '/styles') {
+	const { default: StylesPage } = await import('$/styles_page/StylesPage.svelte');
+	mount(StylesPage as Component<{ preferences: Preferences }>, { target, props: { preferences } });
+} else {
+	mount(Page, { target, props: { api, session, preferences, router: new Router() } });
+}
+if (import.meta.env.PROD) installWorker();

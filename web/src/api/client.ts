@@ -7,7 +7,9 @@ export class ApiError extends Error {
 	constructor(
 		message: string,
 		readonly status: number,
-		readonly code: string | null
+		readonly code: string | null,
+		/** The field of the request that is to blame, where one is. */
+		readonly param: string | null = null
 	) {
 		super(message);
 	}
@@ -16,8 +18,17 @@ export class ApiError extends Error {
 /** The server did not answer. Whether it heard us is not known. */
 export class Unreachable extends Error {
 	constructor() {
-		super('The server cannot be reached. Check your connection.');
+		super('The server cannot be reached.');
 	}
+}
+
+/** What went wrong, as a value the page can put into words. Anything else is a bug of ours. */
+export function failureOf(error: unknown): wire.Failure {
+	if (error instanceof Unreachable) return { message: error.message, code: 'unreachable' };
+	if (error instanceof ApiError) {
+		return { message: error.message, code: error.code, param: error.param };
+	}
+	throw error;
 }
 
 type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
@@ -43,6 +54,14 @@ export class Api {
 		this.#enter('accounts/sign-up', { invite, name, password });
 	signOut = () => this.#done('POST', 'accounts/sign-out');
 
+	rename = async (name: string) =>
+		(await this.#json<{ user: wire.Me['user'] }>('PATCH', 'me', { name })).user;
+	changePassword = (current: string, next: string) =>
+		this.#done('POST', 'me/password', { current, new: next });
+	deleteAccount = (password: string) => this.#done('DELETE', 'me', { password });
+	sessions = async () => (await this.#json<{ items: wire.SignedIn[] }>('GET', 'sessions')).items;
+	endSession = (id: string) => this.#done('DELETE', `sessions/${id}`);
+
 	/** Who is signed in, or null. */
 	async me(): Promise<wire.Me['user'] | null> {
 		const response = await this.#ask('GET', 'me');
@@ -58,18 +77,57 @@ export class Api {
 		this.#json<{ path: string }>('POST', 'invites', { role });
 	deleteInvite = (id: string) => this.#done('DELETE', `invites/${id}`);
 
-	status = () => this.#json<wire.Status>('GET', 'status');
-	models = () => this.#json<{ models: wire.Model[]; default_model: string }>('GET', 'models');
+	people = async () => (await this.#json<{ items: wire.PersonLine[] }>('GET', 'people')).items;
+	changePerson = (
+		id: string,
+		change: { role: wire.Me['user']['role'] } | { is_disabled: boolean }
+	) => this.#done('PATCH', `people/${id}`, change);
+	deletePerson = (id: string) => this.#done('DELETE', `people/${id}`);
 
-	conversations = (offset: number, query: string) => {
-		const params = new URLSearchParams({ offset: String(offset), limit: '28' });
-		if (query !== '') params.set('q', query);
+	rules = () => this.#json<wire.Rules>('GET', 'rules');
+	status = () => this.#json<wire.Status>('GET', 'status');
+	models = () => this.#json<wire.Models>('GET', 'models');
+	pullModel = (name: string) => this.#done('POST', `models/${encodeURIComponent(name)}/pull`);
+	removeModel = (name: string) => this.#done('DELETE', `models/${encodeURIComponent(name)}`);
+
+	conversations = ({ offset, limit = 28, ...which }: wire.Which) => {
+		const params = new URLSearchParams({ offset: String(offset), limit: String(limit) });
+		for (const [name, value] of Object.entries(which)) {
+			if (value !== undefined) params.set(name, String(value));
+		}
 		return this.#json<wire.ConversationPage>('GET', `conversations?${params}`);
 	};
 	conversation = (id: string) => this.#json<wire.ConversationDetail>('GET', `conversation/${id}`);
-	changeConversation = (id: string, change: { title: string } | { current_node: string }) =>
+	changeConversation = (id: string, change: wire.ConversationChange) =>
 		this.#done('PATCH', `conversation/${id}`, change);
 	deleteConversation = (id: string) => this.#done('DELETE', `conversation/${id}`);
+
+	folders = async () => (await this.#json<{ items: wire.Folder[] }>('GET', 'folders')).items;
+	createFolder = (name: string) => this.#json<wire.Folder>('POST', 'folders', { name });
+	renameFolder = (id: string, name: string) => this.#done('PATCH', `folders/${id}`, { name });
+	deleteFolder = (id: string) => this.#done('DELETE', `folders/${id}`);
+
+	rate = (conversationId: string, messageId: string, feedback: wire.Feedback) =>
+		this.#done('PUT', `conversation/${conversationId}/messages/${messageId}/feedback`, feedback);
+	unrate = (conversationId: string, messageId: string) =>
+		this.#done('DELETE', `conversation/${conversationId}/messages/${messageId}/feedback`);
+
+	share = (conversationId: string, leaf: string) =>
+		this.#json<wire.Share>('POST', `conversation/${conversationId}/shares`, { current_node: leaf });
+	shares = async () => (await this.#json<{ items: wire.Share[] }>('GET', 'shares')).items;
+	revokeShare = (id: string) => this.#done('DELETE', `shares/${id}`);
+	shared = (id: string) => this.#json<wire.Shared>('GET', `share/${encodeURIComponent(id)}`);
+
+	/** Takes the file as it is; the server finds out what it holds. */
+	import = async (file: Blob, leaveOutBroken: boolean) => {
+		const path = leaveOutBroken ? 'import?leave_out_broken=true' : 'import';
+		return accepted<wire.ImportReport>(
+			this.#stillSignedIn(await this.#ask('POST', path, { file }))
+		);
+	};
+	/** Where the browser finds everything of whoever is signed in, as a file to keep. */
+	readonly exportPath = '/backend-api/export';
+
 	stop = (conversationId: string, turnId: string) =>
 		this.#done('POST', 'stop_conversation', {
 			conversation_id: conversationId,
@@ -85,6 +143,10 @@ export class Api {
 	follow = (turnId: string, after: number, signal: AbortSignal) =>
 		this.#stream('GET', `f/conversation/${turnId}/events`, { after, signal });
 
+	/** What a message would weigh, before it is sent. */
+	weigh = (body: wire.SendBody, signal: AbortSignal) =>
+		this.#json<wire.Weight>('POST', 'f/conversation/prepare', body, signal);
+
 	async #enter(path: string, body: unknown): Promise<wire.Me['user']> {
 		return this.#remember(await accepted(await this.#ask('POST', path, { body })));
 	}
@@ -94,8 +156,9 @@ export class Api {
 		return me.user;
 	}
 
-	async #json<T>(method: string, path: string, body?: unknown): Promise<T> {
-		return accepted<T>(this.#stillSignedIn(await this.#ask(method, path, { body })));
+	async #json<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+		const request = signal === undefined ? { body } : { body, signal };
+		return accepted<T>(this.#stillSignedIn(await this.#ask(method, path, request)));
 	}
 
 	async #done(method: string, path: string, body?: unknown): Promise<void> {
@@ -117,12 +180,13 @@ export class Api {
 		const headers = new Headers();
 		if (method !== 'GET') headers.set('x-csrf-token', this.#csrfToken);
 		if (request.body !== undefined) headers.set('content-type', 'application/json');
+		if (request.file !== undefined) headers.set('content-type', typeOf(request.file));
 		if (request.after !== undefined) headers.set('last-event-id', String(request.after));
 		try {
 			return await this.#fetch(`/backend-api/${path}`, {
 				method,
 				headers,
-				body: request.body === undefined ? null : JSON.stringify(request.body),
+				body: request.file ?? (request.body === undefined ? null : JSON.stringify(request.body)),
 				signal: request.signal ?? null
 			});
 		} catch (error) {
@@ -132,23 +196,30 @@ export class Api {
 	}
 }
 
+/** Browsers name zip files in more than one way. */
+function typeOf(file: Blob): string {
+	return file.type.includes('zip') ? 'application/zip' : 'application/json';
+}
+
 interface Request {
 	body?: unknown;
+	file?: Blob;
 	after?: number;
 	signal?: AbortSignal;
 }
 
 async function accepted<T>(response: Response): Promise<T> {
 	if (!response.ok) throw await refusal(response);
-	return (response.status === 204 ? undefined : await response.json()) as T;
+	const text = await response.text();
+	return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
 /** A proxy in between may answer with something that is not our JSON. */
 async function refusal(response: Response): Promise<ApiError> {
 	const text = await response.text();
 	try {
-		const { error } = JSON.parse(text) as { error: { message: string; code: string | null } };
-		return new ApiError(error.message, response.status, error.code);
+		const { error } = JSON.parse(text) as { error: wire.Failure };
+		return new ApiError(error.message, response.status, error.code, error.param ?? null);
 	} catch {
 		return new ApiError(`The server answered ${response.status}.`, response.status, null);
 	}

@@ -7,6 +7,7 @@ export type Event =
 	| TurnAccepted
 	| MessageAdded
 	| AnswerStarted
+	| AnswerDelayed
 	| PromptRead
 	| TextArrived
 	| ToolCallArrived
@@ -15,9 +16,15 @@ export type Event =
 	| TurnFinished
 	| TurnFailed;
 
-export type Action = 'next' | 'variant';
+export type Action = 'next' | 'variant' | 'continue';
 
 export type Alternative = [tokenId: number, text: string, logprob: number];
+
+export interface AnswerDelayed {
+	type: 'AnswerDelayed';
+	reason: 'loading' | 'queue';
+	num_ahead: number;
+}
 
 export interface AnswerFinished {
 	type: 'AnswerFinished';
@@ -94,7 +101,7 @@ export interface Section {
 	num_chars: number;
 }
 
-export type Source = 'template' | 'system' | 'developer' | 'memory' | 'summary' | 'file' | 'tool' | 'history' | 'user';
+export type Source = 'template' | 'system' | 'developer' | 'memory' | 'summary' | 'file' | 'tool' | 'history' | 'user' | 'answer';
 
 export type Span = [source: Source, index: number, numTokens: number];
 
@@ -113,6 +120,7 @@ export interface TextArrived {
 	type: 'TextArrived';
 	text: string;
 	tokens: Token[];
+	first_word_ms?: number;
 }
 
 export interface TitleChosen {
@@ -178,4 +186,5 @@ export interface Usage {
 	prefill_ms: number;
 	decode_ms: number;
 	is_estimated: boolean;
+	first_word_ms?: number;
 }

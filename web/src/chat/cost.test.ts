@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { costOf } from '$/chat/cost';
+import { en } from '$/words/en';
 
 const USAGE = {
 	num_input_tokens: 140,
@@ -12,17 +13,27 @@ const USAGE = {
 };
 
 test('the cost is told in tokens, speed, waiting and what was cached', () => {
-	expect(costOf(USAGE, null)).toBe(
-		'128 tokens · 32 tokens/s · first word after 420 ms · 96 of 140 prompt tokens cached'
+	expect(costOf(USAGE, en.chat)).toBe(
+		'128 tokens · 32 tokens/s · first word after 420\u00a0ms · 96 of 140 prompt tokens cached'
 	);
 });
 
-test('what was measured here is told instead of what the engine counted', () => {
-	expect(costOf(USAGE, 1520)).toContain('first word after 1.5 s');
+test('what the server measured until the first word is told instead of what the engine counted', () => {
+	expect(costOf({ ...USAGE, first_word_ms: 1520 }, en.chat)).toContain(
+		'first word after 1.5\u00a0s'
+	);
 });
 
 test('an estimate says that it is one', () => {
-	const usage = { ...USAGE, is_estimated: true, num_cached_tokens: 0, num_output_tokens: 1 };
+	const usage = {
+		...USAGE,
+		is_estimated: true,
+		num_cached_tokens: 0,
+		num_output_tokens: 1,
+		first_word_ms: 1
+	};
 
-	expect(costOf(usage, 1)).toBe('about 1 token · first word after 1 ms · about 140 prompt tokens');
+	expect(costOf(usage, en.chat)).toBe(
+		'about 1 token · first word after 1\u00a0ms · about 140 prompt tokens'
+	);
 });

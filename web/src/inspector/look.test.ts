@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { lookAt } from '$/inspector/look';
 import { expected, log, names } from '$/turn/recorded';
+import { de } from '$/words/de';
+import { en } from '$/words/en';
 
 test('the tokens of the prompt are counted by where they came from', () => {
-	const { prompt, sources } = lookAt(log('hello'));
+	const { prompt, sources } = lookAt(log('hello'), en.inspector);
 	const sum = sources.reduce((total, { numTokens }) => total + numTokens, 0);
 
 	expect(sources.map(({ source }) => source)).toEqual(['template', 'system', 'user']);
@@ -11,7 +13,7 @@ test('the tokens of the prompt are counted by where they came from', () => {
 });
 
 test.each(names)('every step of %s is told, in order and with its time', (name) => {
-	const { steps } = lookAt(log(name));
+	const { steps } = lookAt(log(name), en.inspector);
 	const times = steps.map(({ atMs }) => atMs);
 
 	expect(steps.length).toBeGreaterThan(3);
@@ -20,14 +22,18 @@ test.each(names)('every step of %s is told, in order and with its time', (name) 
 });
 
 test('what was cached is known even of an answer that failed', () => {
-	expect(lookAt(log('failed')).usage?.num_cached_tokens).toBe(
+	expect(lookAt(log('failed'), en.inspector).usage?.num_cached_tokens).toBe(
 		expected('failed').transcript.messages.at(-1)?.usage?.num_cached_tokens
 	);
 });
 
 test('the tokens of the answer spell the answer', () => {
-	const { tokens } = lookAt(log('hello'));
+	const { tokens } = lookAt(log('hello'), en.inspector);
 	const answer = expected('hello').messages.at(-1)?.content.parts[0];
 
 	expect(tokens.map(([, text]) => text).join('')).toBe(answer);
+});
+
+test('the steps are told in the language of the page', () => {
+	expect(lookAt(log('hello'), de.inspector).steps[0]?.title).toBe('Runde begonnen');
 });

@@ -1,6 +1,7 @@
 /** What a turn's recorded log tells about it. Everything here was recorded; nothing is guessed. */
 import type { Event, PromptEncoded, Source, Stamped, Token, Usage } from '$/api/events.gen';
 import { fold } from '$/turn/apply';
+import type { Words } from '$/words/words';
 
 export interface Step {
 	seq: number;
@@ -18,11 +19,13 @@ export interface Look {
 	usage: Usage | null;
 }
 
-export function lookAt(log: Stamped[]): Look {
+type Told = Pick<Step, 'title' | 'detail'>;
+
+export function lookAt(log: Stamped[], t: Words['inspector']): Look {
 	const events = log.map(({ event }) => event);
 	const prompt = events.find((event) => event.type === 'PromptEncoded') ?? null;
 	return {
-		steps: steps(log),
+		steps: steps(log, t),
 		prompt,
 		sources: bySource(prompt),
 		tokens: events.flatMap((event) => (event.type === 'TextArrived' ? event.tokens : [])),
@@ -31,10 +34,10 @@ export function lookAt(log: Stamped[]): Look {
 }
 
 /** Text that arrives in a row is one step: its words are shown elsewhere. */
-function steps(log: Stamped[]): Step[] {
+function steps(log: Stamped[], t: Words['inspector']): Step[] {
 	return log
 		.filter(({ event }, i) => event.type !== 'TextArrived' || !isText(log[i - 1]))
-		.map(({ seq, at_ms, event }) => ({ seq, atMs: at_ms, ...told(event) }));
+		.map(({ seq, at_ms, event }) => ({ seq, atMs: at_ms, ...told(event, t) }));
 }
 
 const isText = (stamped: Stamped | undefined) => stamped?.event.type === 'TextArrived';
@@ -47,53 +50,57 @@ function bySource(prompt: PromptEncoded | null): Look['sources'] {
 	return [...counts].map(([source, numTokens]) => ({ source, numTokens }));
 }
 
-function told(event: Event): Pick<Step, 'title' | 'detail'> {
+function told(event: Event, { step, source, ending }: Words['inspector']): Told {
 	switch (event.type) {
 		case 'TurnStarted':
-			return { title: 'Turn started', detail: event.model };
+			return { title: step.turnStarted, detail: event.model };
 		case 'TurnAccepted':
-			return { title: 'Message stored', detail: '' };
+			return { title: step.turnAccepted, detail: '' };
 		case 'MessageAdded':
-			return { title: 'Message added', detail: event.message.role };
+			return { title: step.messageAdded, detail: event.message.role };
 		case 'ContextBuilt': {
-			const { sections } = event;
-			const listed = sections.map(({ source, num_chars }) => `${source} ${num_chars}`).join(', ');
-			return { title: 'Context built', detail: `characters: ${listed}` };
+			const listed = event.sections.map((one) => `${source[one.source]} ${one.num_chars}`);
+			return { title: step.contextBuilt, detail: step.characters(listed.join(', ')) };
 		}
-		case 'PromptEncoded':
-			return { title: 'Prompt encoded', detail: encoded(event) };
+		case 'PromptEncoded': {
+			const { num_tokens, is_exact, num_window_tokens, num_dropped_messages: dropped } = event;
+			const counted = step.encoded(num_tokens, is_exact, num_window_tokens);
+			return { title: step.promptEncoded, detail: list(counted, dropped && step.leftOut(dropped)) };
+		}
 		case 'AnswerStarted':
-			return { title: 'Answer started', detail: event.model };
+			return { title: step.answerStarted, detail: event.model };
+		case 'AnswerDelayed': {
+			const why = event.reason === 'queue' ? step.ahead(event.num_ahead) : step.modelLoading;
+			return { title: step.answerDelayed, detail: why };
+		}
 		case 'PromptRead': {
-			const { num_cached_tokens: cached, num_evaluated_tokens: read } = event;
-			const waited = `waited ${ms(event.queued_ms)}, read in ${ms(event.prefill_ms)}`;
-			return { title: 'Prompt read', detail: `${cached} tokens cached, ${read} read, ${waited}` };
+			const read = step.read(event.num_cached_tokens, event.num_evaluated_tokens);
+			const waited = step.waited(ms(event.queued_ms), ms(event.prefill_ms));
+			return { title: step.promptRead, detail: list(read, waited) };
 		}
 		case 'TextArrived':
-			return { title: 'First words', detail: '' };
+			return { title: step.firstWords, detail: '' };
 		case 'ToolCallArrived':
-			return { title: 'Tool asked for', detail: event.call.tool };
+			return { title: step.toolAskedFor, detail: event.call.tool };
 		case 'AnswerFinished': {
 			const { num_output_tokens: count, decode_ms } = event.usage;
-			const speed = decode_ms > 0 ? `, ${((count / decode_ms) * 1000).toFixed(1)} per second` : '';
-			return { title: 'Answer finished', detail: `${event.ending}, ${count} tokens${speed}` };
+			const speed = decode_ms > 0 && step.speed(((count / decode_ms) * 1000).toFixed(1));
+			const detail = list(ending[event.ending], step.written(count), speed);
+			return { title: step.answerFinished, detail };
 		}
 		case 'TitleChosen':
-			return { title: 'Title chosen', detail: event.title };
+			return { title: step.titleChosen, detail: event.title };
 		case 'TurnFinished':
-			return { title: 'Turn finished', detail: event.ending };
+			return { title: step.turnFinished, detail: ending[event.ending] };
 		case 'TurnFailed':
-			return { title: 'Turn failed', detail: event.message };
+			return { title: step.turnFailed, detail: event.message };
 		default:
 			return event satisfies never;
 	}
 }
 
-function encoded(event: PromptEncoded): string {
-	const count = `${event.is_exact ? '' : 'about '}${event.num_tokens} tokens`;
-	const dropped = event.num_dropped_messages;
-	const left = dropped === 0 ? '' : `, ${dropped} oldest messages left out`;
-	return `${count} of a window of ${event.num_window_tokens}${left}`;
+function list(...parts: (string | false | 0)[]): string {
+	return parts.filter((part) => part !== false && part !== 0).join(', ');
 }
 
 export function ms(value: number): string {

@@ -36,12 +36,13 @@ snake_case_name and 2 < 3 & 4 > 1
 
 const whole = (text: string): Block[] => new Blocks().read(text, true);
 
-test('a text that grows by a few letters reads like the whole at every moment', () => {
+test('what was settled on the way reads as if it were read at once', () => {
 	const growing = new Blocks();
 	for (let length = 1; length <= TEXT.length; length += 3) {
 		const text = TEXT.slice(0, length);
-		expect(growing.read(text, false)).toEqual(whole(text));
+		expect(growing.read(text, false)).toEqual(new Blocks().read(text, false));
 	}
+	expect(growing.read(TEXT, true)).toEqual(whole(TEXT));
 });
 
 test('blocks that are finished stay the very same', () => {
@@ -57,7 +58,7 @@ test('a link may be defined after its use, once the text is finished', () => {
 	for (let length = 1; length <= text.length; length++) growing.read(text.slice(0, length), false);
 
 	expect(growing.read(text, true)[0]).toMatchObject({
-		html: expect.stringContaining('href="https://example.org"') as string
+		html: expect.stringContaining('href="https://example.org/"') as string
 	});
 });
 
@@ -82,4 +83,39 @@ test('code is text, with its language', () => {
 	expect(whole('```js run\n<b>&amp;\n```')).toEqual([
 		{ kind: 'code', text: '<b>&amp;', language: 'js' }
 	]);
+});
+
+test('code inside a list is a block of its own', () => {
+	expect(whole('1. Run:\n   ```sh\n   ls\n   ```')).toEqual([
+		{
+			kind: 'list',
+			start: 1,
+			items: [
+				[
+					{ kind: 'text', tag: 'span', html: 'Run:' },
+					{ kind: 'code', text: 'ls', language: 'sh' }
+				]
+			]
+		}
+	]);
+});
+
+test('for each new word only the end is made anew, however long the answer is', () => {
+	const growing = new Blocks();
+	const long = TEXT.repeat(30);
+	const before = growing.read(`${long}\n\nlast`, false);
+	const after = growing.read(`${long}\n\nlast words`, false);
+
+	expect(after.filter((block, i) => block !== before[i]).length).toBeLessThanOrEqual(2);
+});
+
+test('when the answer is finished, nothing that was shown is made again', () => {
+	const growing = new Blocks();
+	for (let length = 1; length <= TEXT.length; length += 5)
+		growing.read(TEXT.slice(0, length), false);
+	const before = growing.read(TEXT, false);
+	const after = growing.read(TEXT, true);
+
+	expect(after.length).toBe(before.length);
+	expect(after.filter((block, i) => block !== before[i]).length).toBeLessThanOrEqual(2);
 });

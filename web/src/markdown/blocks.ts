@@ -1,20 +1,36 @@
 /**
- * Markdown as a list of blocks, for a text that is still growing.
+ * Markdown as a tree of blocks, for a text that is still growing.
  *
  * Only the end of a growing text can change its meaning, so all blocks but the last two are
  * settled, and the work for each new word does not grow with the answer. Once the text is
  * finished it is read again as a whole, because a link may be defined after its use; blocks
  * that read the same as before are not made again.
  */
-import { Lexer, type Token, type Tokens } from 'marked';
-import { toHtml } from '$/markdown/html';
+import { Lexer, Marked, type MarkedToken, type Token, type Tokens } from 'marked';
+import { toHtml } from '$/markdown/inline';
+import { MATHS, type Maths } from '$/markdown/maths';
+import { mend } from '$/markdown/mend';
 
 export type Block =
-	{ kind: 'code'; text: string; language: string } | { kind: 'html'; html: string };
+	| { kind: 'text'; tag: TextTag; html: string }
+	| { kind: 'code'; text: string; language: string }
+	| { kind: 'maths'; tex: string }
+	| { kind: 'list'; start: number | null; items: Block[][] }
+	| { kind: 'quote'; blocks: Block[] }
+	| { kind: 'table'; head: Cell[]; rows: Cell[][] }
+	| { kind: 'rule' };
+
+export type TextTag = 'p' | 'span' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6';
+
+export interface Cell {
+	html: string;
+	align: 'center' | 'left' | 'right' | null;
+}
 
 type Links = Lexer['tokens']['links'];
 
 const STILL_MOVING = 2;
+const { defaults } = new Marked({ gfm: true }, { extensions: MATHS });
 
 export class Blocks {
 	#settled: Block[] = [];
@@ -27,14 +43,20 @@ export class Blocks {
 	read(text: string, isFinished: boolean): Block[] {
 		const source = text.replaceAll(/\r\n?/g, '\n');
 		if (isFinished || !source.startsWith(this.#settledSource)) this.#startOver();
-		const { tokens, links } = this.#lex(source.slice(this.#settledSource.length));
+		const rest = source.slice(this.#settledSource.length);
+		const { tokens, links } = this.#lex(rest);
 		if (Object.keys(links).length > 0) this.#made.clear();
-		if (!isFinished) this.#settle(source, tokens.splice(0, tokens.length - STILL_MOVING));
-		return [...this.#settled, ...tokens.flatMap((token) => this.#toBlocks(token))];
+		if (isFinished) return tokens.flatMap((token) => this.#toBlocks(token));
+		const moving = tokens.splice(Math.max(0, tokens.length - STILL_MOVING));
+		this.#settle(source, tokens);
+		const tail = source.slice(this.#settledSource.length);
+		const mended = mend(tail);
+		const shown = mended === tail ? moving : this.#lex(mended).tokens;
+		return [...this.#settled, ...shown.flatMap((token) => this.#toBlocks(token))];
 	}
 
 	#lex(source: string): { tokens: Token[]; links: Links } {
-		const lexer = new Lexer({ gfm: true });
+		const lexer = new Lexer(defaults);
 		lexer.tokens.links = { ...this.#links };
 		const tokens = lexer.lex(source);
 		return { tokens, links: tokens.links };
@@ -52,7 +74,7 @@ export class Blocks {
 	}
 
 	#toBlocks(token: Token): Block[] {
-		return this.#made.get(token.raw) ?? toBlocks(token);
+		return this.#made.get(token.raw) ?? toBlocks(token as Known);
 	}
 
 	#startOver(): void {
@@ -62,10 +84,58 @@ export class Blocks {
 	}
 }
 
+type Known = MarkedToken | Maths;
+
 /** None for a token that shows nothing. */
-function toBlocks(token: Token): Block[] {
-	if (token.type === 'space' || token.type === 'def') return [];
-	if (token.type !== 'code') return [{ kind: 'html', html: toHtml(token) }];
-	const { text, lang } = token as Tokens.Code;
-	return [{ kind: 'code', text, language: lang?.split(/\s/)[0] ?? '' }];
+function toBlocks(token: Known, isTight = false): Block[] {
+	switch (token.type) {
+		case 'code':
+			return [{ kind: 'code', text: token.text, language: token.lang?.split(/\s/)[0] ?? '' }];
+		case 'maths':
+			return [{ kind: 'maths', tex: token.text }];
+		case 'list':
+			return [toList(token)];
+		case 'blockquote':
+			return [{ kind: 'quote', blocks: below(token.tokens) }];
+		case 'table':
+			return [{ kind: 'table', head: token.header.map(toCell), rows: toRows(token) }];
+		case 'hr':
+			return [{ kind: 'rule' }];
+		case 'heading':
+			return [{ kind: 'text', tag: headingTag(token.depth), html: toHtml(token.tokens) }];
+		case 'html':
+			return [{ kind: 'text', tag: 'p', html: toHtml([token]) }];
+		case 'space':
+		case 'def':
+			return [];
+		case 'paragraph':
+		case 'text':
+			return [{ kind: 'text', tag: isTight ? 'span' : 'p', html: toHtml(token.tokens ?? [token]) }];
+		default:
+			return [{ kind: 'text', tag: 'span', html: toHtml([token]) }];
+	}
+}
+
+function toList({ ordered, start, items }: Tokens.List): Block {
+	return {
+		kind: 'list',
+		start: ordered ? Number(start) : null,
+		items: items.map(({ tokens, loose }) => below(tokens, !loose))
+	};
+}
+
+function below(tokens: Token[], isTight = false): Block[] {
+	return tokens.flatMap((token) => toBlocks(token as Known, isTight));
+}
+
+function toRows({ rows }: Tokens.Table): Cell[][] {
+	return rows.map((row) => row.map(toCell));
+}
+
+function toCell({ tokens, align }: Tokens.TableCell): Cell {
+	return { html: toHtml(tokens), align };
+}
+
+function headingTag(depth: number): TextTag {
+	return `h${depth}` as TextTag;
 }

@@ -1,9 +1,19 @@
 // @vitest-environment jsdom
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { Api } from '$/api/client';
-import type { SendBody } from '$/api/wire';
-import { Conversation } from '$/state/conversation.svelte';
+import type { Message, SendBody } from '$/api/wire';
+import { Conversation, type Ask } from '$/state/conversation.svelte';
+import { Drafts } from '$/state/drafts';
 import { expected, sse } from '$/turn/recorded';
+
+const ASK: Ask = { model: 'auto', sampling: {} };
+const drafts = new Drafts(localStorage, 'ada');
+const atOnce = () => Promise.resolve();
+
+beforeEach(() => localStorage.clear());
+
+/** A conversation that does not wait between its tries. */
+const opened = (api: Api, id: string | null) => new Conversation(api, id, drafts, atOnce);
 
 type Handler = (body: SendBody, path: string) => Response | Promise<Response>;
 
@@ -21,8 +31,8 @@ function api(routes: Record<string, Handler>): Api {
 const played = (name: string) =>
 	new Response(sse(name), { headers: { 'x-turn-exchange-id': 't1' } });
 
-const refused = (status: number, message: string) =>
-	Response.json({ error: { message, code: null } }, { status });
+const refused = (status: number, message: string, code: string | null = null) =>
+	Response.json({ error: { message, code } }, { status });
 
 const texts = (conversation: Conversation) =>
 	conversation.path.map(({ id }) => conversation.message(id)?.content.parts[0]);
@@ -35,12 +45,12 @@ function withRecordedId(name: string, body: SendBody): Response {
 }
 
 test('a message that is sent is answered below it', async () => {
-	const conversation = new Conversation(
+	const conversation = opened(
 		api({ 'POST f/conversation': (body) => withRecordedId('hello', body) }),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send('auto');
+	await conversation.send(ASK);
 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 	expect(conversation.draft).toBe('');
@@ -50,21 +60,21 @@ test('a message that is sent is answered below it', async () => {
 });
 
 test('a message the server refuses goes back to where it was written', async () => {
-	const conversation = new Conversation(
+	const conversation = opened(
 		api({ 'POST f/conversation': () => refused(503, 'No model is ready.') }),
 		null
 	);
 	conversation.draft = 'Hello?';
-	await conversation.send('auto');
+	await conversation.send(ASK);
 
 	expect(conversation.draft).toBe('Hello?');
-	expect(conversation.problem).toBe('No model is ready.');
+	expect(conversation.problem).toMatchObject({ message: 'No model is ready.' });
 	expect(conversation.path).toEqual([]);
 });
 
 test('a message that is tried again keeps its id, so that it is said once', async () => {
 	const ids: (string | undefined)[] = [];
-	const conversation = new Conversation(
+	const conversation = opened(
 		api({
 			'POST f/conversation': (body) => {
 				ids.push(body.messages[0]?.id);
@@ -74,8 +84,8 @@ test('a message that is tried again keeps its id, so that it is said once', asyn
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send('auto');
-	await conversation.send('auto');
+	await conversation.send(ASK);
+	await conversation.send(ASK);
 
 	expect(ids[0]).toBeDefined();
 	expect(ids[1]).toBe(ids[0]);
@@ -86,7 +96,7 @@ test('a message that was heard although its answer was lost is not said again', 
 	const [question, answer] = expected('hello').messages;
 	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
 	let heard = '';
-	const conversation = new Conversation(
+	const conversation = opened(
 		api({
 			'POST f/conversation': (body) => {
 				heard = body.messages[0]?.id ?? '';
@@ -107,24 +117,41 @@ test('a message that was heard although its answer was lost is not said again', 
 		'c1'
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send('auto');
+	await conversation.send(ASK);
 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 	expect(conversation.draft).toBe('');
 });
 
 test('an empty draft is not sent', async () => {
-	const conversation = new Conversation(api({}), null);
+	const conversation = opened(api({}), null);
 	conversation.draft = '  \n ';
-	await conversation.send('auto');
+	await conversation.send(ASK);
 
 	expect(conversation.path).toEqual([]);
+});
+
+test('what is said is what was written, with the room around it', async () => {
+	const said: (string | undefined)[] = [];
+	const conversation = opened(
+		api({
+			'POST f/conversation': (body) => {
+				said.push(body.messages[0]?.content.parts[0]);
+				return withRecordedId('hello', body);
+			}
+		}),
+		null
+	);
+	conversation.draft = '    indented\n\tcode\n';
+	await conversation.send(ASK);
+
+	expect(said).toEqual(['    indented\n\tcode\n']);
 });
 
 test('opening a conversation that is being answered goes on with the answer', async () => {
 	const [question, answer] = expected('hello').messages;
 	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
-	const conversation = new Conversation(
+	const conversation = opened(
 		api({
 			'GET conversation/c1': () =>
 				Response.json({
@@ -148,7 +175,7 @@ test('opening a conversation that is being answered goes on with the answer', as
 
 test('another answer stands beside the first, and either can be shown', async () => {
 	const sent: SendBody[] = [];
-	const conversation = new Conversation(
+	const conversation = opened(
 		api({
 			'POST f/conversation': (body) => {
 				sent.push(body);
@@ -159,9 +186,9 @@ test('another answer stands beside the first, and either can be shown', async ()
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send('auto');
+	await conversation.send(ASK);
 	const first = conversation.path[1]?.id ?? '';
-	await conversation.answerAgain(first, 'auto');
+	await conversation.answerAgain(first, ASK);
 
 	expect(sent[1]).toMatchObject({ action: 'variant', messages: [] });
 	expect(sent[1]?.parent_message_id).toBe(sent[0]?.messages[0]?.id);
@@ -172,15 +199,239 @@ test('another answer stands beside the first, and either can be shown', async ()
 });
 
 test('a conversation that is not there is told to be missing', async () => {
-	const conversation = new Conversation(
+	const conversation = opened(
 		api({ 'GET conversation/c1': () => refused(404, 'There is no such conversation.') }),
 		'c1'
 	);
 	await conversation.load();
 
 	expect(conversation.state).toBe('missing');
-	expect(conversation.problem).toBe('There is no such conversation.');
+	expect(conversation.problem).toMatchObject({ message: 'There is no such conversation.' });
 });
+
+test('a sampling that was chosen goes with the message', async () => {
+	const sent: SendBody[] = [];
+	const conversation = opened(
+		api({
+			'POST f/conversation': (body) => {
+				sent.push(body);
+				return withRecordedId('hello', body);
+			}
+		}),
+		null
+	);
+	conversation.draft = 'Say hello.';
+	await conversation.send({ model: 'small', sampling: { temperature: 0.2 } });
+
+	expect(sent[0]).toMatchObject({ model: 'small', sampling: { temperature: 0.2 } });
+});
+
+test('a message that finds no server waits, and is said once when there is one', async () => {
+	const ids: (string | undefined)[] = [];
+	let isUp = false;
+	const conversation = opened(
+		api({
+			'GET status': () => {
+				isUp = true;
+				return Response.json({});
+			},
+			'POST f/conversation': (body) => {
+				ids.push(body.messages[0]?.id);
+				if (!isUp) throw new TypeError('Failed to fetch');
+				return withRecordedId('hello', body);
+			}
+		}),
+		null
+	);
+	conversation.draft = 'Say hello.';
+	await conversation.send(ASK);
+
+	expect(ids).toHaveLength(2);
+	expect(ids[1]).toBe(ids[0]);
+	expect(conversation.queued).toBeNull();
+	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
+});
+
+/** No server, for as long as somebody looks. */
+function unreachable(): { conversation: Conversation; left: Promise<void> } {
+	const conversation = new Conversation(
+		api({
+			'POST f/conversation': () => {
+				throw new TypeError('Failed to fetch');
+			}
+		}),
+		null,
+		drafts,
+		(_, left) => new Promise((done) => left.addEventListener('abort', () => done()))
+	);
+	conversation.draft = 'Say hello.';
+	return { conversation, left: conversation.send(ASK) };
+}
+
+test('a message that waits is still there after a reload', async () => {
+	const { conversation, left } = unreachable();
+	await expect.poll(() => conversation.queued?.text).toBe('Say hello.');
+	conversation.leave();
+	await left;
+	const again = opened(
+		api({
+			'GET status': () => Response.json({}),
+			'POST f/conversation': (body) => withRecordedId('hello', body)
+		}),
+		null
+	);
+	await expect.poll(() => texts(again)).toEqual(['Say hello.', 'Hello there!']);
+
+	expect(again.queued).toBeNull();
+});
+
+test('a message that waits can be taken back', async () => {
+	const { conversation, left } = unreachable();
+	await expect.poll(() => conversation.queued).not.toBeNull();
+	expect(conversation.path).toEqual([]);
+	conversation.draft = 'Something new.';
+	conversation.unqueue();
+	conversation.leave();
+	await left;
+
+	expect(conversation.queued).toBeNull();
+	expect(conversation.draft).toBe('Say hello.\n\nSomething new.');
+	expect(opened(api({}), null).queued).toBeNull();
+});
+
+test('a first message the server already has is found among the newest conversations', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	let heard = '';
+	const conversation = opened(
+		api({
+			'POST f/conversation': (body) => {
+				heard = body.messages[0]?.id ?? '';
+				return refused(409, 'This message was sent already.', 'conflict');
+			},
+			'GET conversations?offset=0&limit=3': () => Response.json({ items: [{ id: 'c9' }] }),
+			'GET conversation/c9': () => Response.json(detail('c9', { ...question, id: heard }, answer))
+		}),
+		null
+	);
+	conversation.draft = 'Say hello.';
+	await conversation.send(ASK);
+
+	expect(conversation.id).toBe('c9');
+	expect(conversation.problem).toBeNull();
+	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
+});
+
+test('what is being written is there again after a reload', () => {
+	const conversation = opened(api({}), 'c1');
+	conversation.draft = 'Half a thou';
+	conversation.leave();
+
+	expect(opened(api({}), 'c1').draft).toBe('Half a thou');
+	expect(opened(api({}), 'c2').draft).toBe('');
+});
+
+test('what is written in a new chat while it is answered moves with it', async () => {
+	const conversation = opened(
+		api({
+			'POST f/conversation': (body) => {
+				conversation.draft = 'And then?';
+				return withRecordedId('hello', body);
+			}
+		}),
+		null
+	);
+	conversation.draft = 'Say hello.';
+	await conversation.send(ASK);
+	conversation.leave();
+
+	expect(drafts.of(null)).toBe('');
+	expect(drafts.of(conversationId())).toBe('And then?');
+});
+
+test('an answer that goes on reads as one with what was there', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const sent: SendBody[] = [];
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
+			'POST f/conversation': (body) => {
+				sent.push(body);
+				return continuation(answer.id);
+			}
+		}),
+		'c1'
+	);
+	await conversation.load();
+	await conversation.goOn(answer.id, ASK);
+
+	expect(sent[0]).toMatchObject({ action: 'continue', parent_message_id: answer.id, messages: [] });
+	expect(conversation.path.map(({ ids }) => ids.length)).toEqual([1, 2]);
+	const place = conversation.path[1];
+	expect(place && conversation.read(place)?.content.parts[0]).toBe('Hello there!Hello there!');
+});
+
+test('a rating is shown at once, and taken back if the server does not take it', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
+			[`PUT conversation/c1/messages/${answer.id}/feedback`]: () => refused(503, 'Not now.')
+		}),
+		'c1'
+	);
+	await conversation.load();
+	const rated = conversation.rate(answer.id, { rating: 'up', reason: null, text: '' });
+	expect(conversation.message(answer.id)?.metadata.feedback?.rating).toBe('up');
+	await rated;
+
+	expect(conversation.message(answer.id)?.metadata.feedback).toBeUndefined();
+	expect(conversation.problem?.message).toBe('Not now.');
+});
+
+test('a conversation that cannot be reached opens by itself when it can', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	let tries = 0;
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => {
+				if (++tries < 3) throw new TypeError('Failed to fetch');
+				return Response.json(detail('c1', question, answer));
+			}
+		}),
+		'c1'
+	);
+	await conversation.load();
+
+	expect(conversation.state).toBe('open');
+	expect(conversation.problem).toBeNull();
+	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
+});
+
+function detail(id: string, question: Message, answer: Message): object {
+	return {
+		conversation_id: id,
+		title: 'Say hello.',
+		current_node: answer.id,
+		mapping: {
+			[question.id]: { id: question.id, parent: null, children: [answer.id], message: question },
+			[answer.id]: { id: answer.id, parent: question.id, children: [], message: answer }
+		},
+		running: null
+	};
+}
+
+/** The recorded turn as the rest of an answer: no question, and below what was there. */
+function continuation(below: string): Response {
+	const [question, answer] = expected('hello').messages;
+	const text = variantText()
+		.replaceAll(answer?.id ?? '', 'the-rest')
+		.replaceAll(question?.id ?? '', below);
+	return new Response(text, { headers: { 'x-turn-exchange-id': 't3' } });
+}
 
 function conversationId(): string {
 	return /"conversation_id":"([\w-]+)"/.exec(sse('hello'))?.[1] ?? '';
@@ -189,15 +440,19 @@ function conversationId(): string {
 /** The recorded turn again, as a variant: no question, and an answer with an id of its own. */
 function variant(first: SendBody | undefined): Response {
 	const [question, answer] = expected('hello').messages;
-	const text = sse('hello')
+	const text = variantText()
+		.replaceAll(question?.id ?? '', first?.messages[0]?.id ?? '')
+		.replaceAll(answer?.id ?? '', 'another-answer');
+	return new Response(text, { headers: { 'x-turn-exchange-id': 't2' } });
+}
+
+function variantText(): string {
+	return sse('hello')
 		.split(/(?<=\n\n)/)
 		.filter((frame) => !frame.includes('"role":"user"'))
 		.map((frame) =>
 			frame.replace('data: {"v":{"message"', 'data: {"p":"","o":"add","v":{"message"')
 		)
 		.join('')
-		.replaceAll(question?.id ?? '', first?.messages[0]?.id ?? '')
-		.replaceAll(answer?.id ?? '', 'another-answer')
 		.replace(/\{"id":"[\w-]+","chars":10,"sha256":"\w+"\},/, '');
-	return new Response(text, { headers: { 'x-turn-exchange-id': 't2' } });
 }

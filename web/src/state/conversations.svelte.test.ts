@@ -1,66 +1,262 @@
 import { expect, test } from 'vitest';
-import { Api } from '$/api/client';
+import { Api, Unreachable } from '$/api/client';
+import type { ConversationChange, ConversationSummary } from '$/api/wire';
 import { Conversations } from '$/state/conversations.svelte';
+import type { Shelf } from '$/state/shelf.svelte';
 
-const ALL = Array.from({ length: 60 }, (_, i) => ({
-	id: `c${i}`,
-	title: `Title ${i}`,
-	update_time: 1000 - i
-}));
+type Kept = ConversationSummary & { is_visible: boolean };
 
-function list(): Conversations {
-	const api = new Api((path, init) => {
-		if (init?.method !== 'GET') return Promise.resolve(new Response(null, { status: 204 }));
-		const params = new URL(path, 'http://x').searchParams;
+/** A server with sixty conversations and one folder, as far as the lists need it. */
+class FakeServer {
+	isDown = false;
+	folders = [{ id: 'f1', name: 'Work', num_conversations: 2 }];
+	all: Kept[] = Array.from({ length: 60 }, (_, i) => ({
+		id: `c${i}`,
+		title: `Title ${i}`,
+		update_time: 1000 - i,
+		is_archived: i === 50,
+		is_pinned: i === 2,
+		folder_id: i === 4 || i === 6 ? 'f1' : null,
+		is_visible: true
+	}));
+
+	answer = (path: string, init?: RequestInit): Promise<Response> => {
+		if (this.isDown) return Promise.reject(new Unreachable());
+		const url = new URL(path, 'http://x');
+		const [, , what = '', id = ''] = url.pathname.split('/');
+		const body = typeof init?.body === 'string' ? (JSON.parse(init.body) as unknown) : null;
+		return Promise.resolve(this.#answer(`${init?.method} ${what}`, id, url.searchParams, body));
+	};
+
+	#answer(route: string, id: string, params: URLSearchParams, body: unknown): Response {
+		switch (route) {
+			case 'GET conversations':
+				return Response.json(this.#page(params));
+			case 'GET folders':
+				return Response.json({ items: this.folders });
+			case 'POST folders':
+				return Response.json({ id: 'f2', num_conversations: 0, ...(body as { name: string }) });
+			case 'PATCH conversation':
+				this.#change(id, body as ConversationChange);
+				return new Response(null, { status: 204 });
+			case 'DELETE folders':
+				for (const item of this.all)
+					if (item.folder_id === id) this.#change(item.id, { folder_id: null });
+				return new Response(null, { status: 204 });
+			default:
+				return new Response(null, { status: 204 });
+		}
+	}
+
+	#change(id: string, change: ConversationChange): void {
+		this.all = this.all.map((item) => (item.id === id ? { ...item, ...change } : item));
+	}
+
+	#page(params: URLSearchParams) {
 		const [offset, limit] = [Number(params.get('offset')), Number(params.get('limit'))];
-		const found = ALL.filter(({ title }) => title.includes(params.get('q') ?? ''));
-		const items = found.slice(offset, offset + limit);
-		return Promise.resolve(Response.json({ items, total: found.length, limit, offset }));
-	});
-	return new Conversations(api);
+		const q = params.get('q');
+		const found = this.all.filter((item) => {
+			if (!item.is_visible) return false;
+			if (q !== null) return item.title.includes(q);
+			const folder = params.get('folder_id');
+			return (
+				item.is_archived === (params.get('is_archived') === 'true') &&
+				(!params.has('is_pinned') || item.is_pinned === (params.get('is_pinned') === 'true')) &&
+				(folder === null || item.folder_id === (folder === 'none' ? null : folder))
+			);
+		});
+		const items = found
+			.slice(offset, offset + limit)
+			.map((item) => (q === null ? item : { ...item, snippet: `…${q}…`, message_id: 'm1' }));
+		return { items, total: found.length, limit, offset };
+	}
 }
 
-const ids = ({ items }: Conversations) => items.map(({ id }) => id);
+class FakeStorage {
+	kept = new Map<string, string>();
+	getItem = (key: string) => this.kept.get(key) ?? null;
+	setItem = (key: string, value: string) => void this.kept.set(key, value);
+}
 
-test('the list grows page by page to its end', async () => {
-	const conversations = list();
+async function loaded(server = new FakeServer(), storage = new FakeStorage()) {
+	const conversations = new Conversations(new Api(server.answer), storage as unknown as Storage);
 	await conversations.load();
-	expect(conversations.items).toHaveLength(28);
-	while (conversations.hasMore) await conversations.more();
+	return { conversations, server, storage };
+}
 
-	expect(ids(conversations)).toEqual(ALL.map(({ id }) => id));
+const ids = ({ items }: Shelf) => items.map(({ id }) => id);
+
+test('each conversation is in one place', async () => {
+	const { conversations } = await loaded();
+	await conversations.folders.toggle('f1');
+	await conversations.archived.load();
+
+	expect(ids(conversations.pinned)).toEqual(['c2']);
+	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c4', 'c6']);
+	expect(ids(conversations.archived)).toEqual(['c50']);
+	expect(ids(conversations.recent).slice(0, 5)).toEqual(['c0', 'c1', 'c3', 'c5', 'c7']);
 });
 
-test('a search shows what was found, and nothing else', async () => {
-	const conversations = list();
-	conversations.query = 'Title 5';
-	await conversations.load();
+test('the list grows page by page to its end', async () => {
+	const { conversations } = await loaded();
+	expect(conversations.recent.items).toHaveLength(28);
+	while (conversations.recent.hasMore) await conversations.recent.more();
 
-	expect(ids(conversations)).toEqual(['c5', ...ALL.slice(50).map(({ id }) => id)]);
+	expect(conversations.recent.items).toHaveLength(56);
+	expect(new Set(ids(conversations.recent)).size).toBe(56);
+});
+
+test('a search shows what was found, wherever it lies, and nothing else', async () => {
+	const { conversations } = await loaded();
+	conversations.query = 'Title 5';
+	await conversations.search();
+
+	expect(ids(conversations.found).slice(0, 2)).toEqual(['c5', 'c50']);
+	conversations.query = '';
+	await conversations.search();
+	expect(conversations.found.items).toEqual([]);
 });
 
 test('a conversation in which something is said comes first', async () => {
-	const conversations = list();
-	await conversations.load();
+	const { conversations } = await loaded();
 	conversations.note('c3', 'Title 3', true);
 	conversations.note('new', 'New', true);
 
-	expect(ids(conversations).slice(0, 3)).toEqual(['new', 'c3', 'c0']);
-	expect(conversations.items).toHaveLength(29);
+	expect(ids(conversations.recent).slice(0, 3)).toEqual(['new', 'c3', 'c0']);
+});
+
+test('in a folder it comes first there', async () => {
+	const { conversations } = await loaded();
+	await conversations.folders.toggle('f1');
+	conversations.note('c6', 'Title 6', true);
+
+	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c6', 'c4']);
+	expect(ids(conversations.recent)).not.toContain('c6');
 });
 
 test('a conversation that is only opened stays where it is', async () => {
-	const conversations = list();
-	await conversations.load();
+	const { conversations } = await loaded();
+	conversations.note('c3', '', false);
 	conversations.note('c3', 'Renamed', false);
 
-	expect(conversations.items[3]).toMatchObject({ id: 'c3', title: 'Renamed' });
+	expect(conversations.recent.items[2]).toMatchObject({ id: 'c3', title: 'Renamed' });
 });
 
-test('what is deleted is gone from the list', async () => {
-	const conversations = list();
-	await conversations.load();
-	await conversations.remove('c0');
+test('one on a page that was never loaded is asked for, not guessed', async () => {
+	const { conversations, server } = await loaded();
+	conversations.note('c55', 'Title 55', false);
+	server.all = [{ ...(server.all[55] as Kept), update_time: 2000, is_pinned: true }, ...server.all];
+	server.all.splice(56, 1);
+	conversations.note('c55', 'Title 55', true);
+	expect(ids(conversations.recent)).not.toContain('c55');
+	conversations.note('c55', 'Title 55', false);
+	await expect.poll(() => ids(conversations.pinned)).toEqual(['c55', 'c2']);
 
-	expect(ids(conversations)[0]).toBe('c1');
+	expect(ids(conversations.recent)).not.toContain('c55');
+});
+
+test('a new title stays in its place', async () => {
+	const { conversations } = await loaded();
+	await conversations.rename('c3', 'Renamed');
+
+	expect(conversations.recent.items[2]).toMatchObject({ id: 'c3', title: 'Renamed' });
+});
+
+test('pinning, archiving and moving take a conversation to its new place', async () => {
+	const { conversations } = await loaded();
+	await conversations.archived.load();
+	await conversations.folders.toggle('f1');
+
+	await conversations.change('c3', { is_pinned: true });
+	await conversations.change('c5', { folder_id: 'f1' });
+	await conversations.change('c7', { is_archived: true });
+
+	expect(ids(conversations.pinned)).toEqual(['c2', 'c3']);
+	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c4', 'c5', 'c6']);
+	expect(ids(conversations.archived)).toEqual(['c7', 'c50']);
+	expect(ids(conversations.recent).slice(0, 3)).toEqual(['c0', 'c1', 'c8']);
+});
+
+test('what is unpinned goes back to its folder', async () => {
+	const { conversations } = await loaded();
+	await conversations.folders.toggle('f1');
+	await conversations.change('c4', { is_pinned: true });
+	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c6']);
+	await conversations.change('c4', { is_pinned: false });
+
+	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c4', 'c6']);
+});
+
+test('a change the server refuses is taken back', async () => {
+	const { conversations, server } = await loaded();
+	server.isDown = true;
+	const pinning = conversations.change('c0', { is_pinned: true });
+	expect(ids(conversations.pinned)).toEqual(['c0', 'c2']);
+
+	await expect(pinning).rejects.toThrow(Unreachable);
+	expect(ids(conversations.pinned)).toEqual(['c2']);
+	expect(ids(conversations.recent)[0]).toBe('c0');
+});
+
+test('what is deleted is gone at once, and can be brought back where it was', async () => {
+	const { conversations } = await loaded();
+	conversations.query = 'Title 3';
+	await conversations.search();
+	const [before, foundBefore] = [ids(conversations.recent), conversations.found.items];
+
+	const removing = conversations.change('c3', { is_visible: false });
+	expect(ids(conversations.recent)).not.toContain('c3');
+	expect(ids(conversations.found)).not.toContain('c3');
+	await removing;
+	conversations.note('c3', 'Title 3', true);
+	expect(ids(conversations.recent)).not.toContain('c3');
+
+	await conversations.change('c3', { is_visible: true });
+	expect(ids(conversations.recent)).toEqual(before);
+	expect(conversations.found.items).toEqual(foundBefore);
+});
+
+test('a conversation that could not be deleted is still there', async () => {
+	const { conversations, server } = await loaded();
+	server.isDown = true;
+
+	await expect(conversations.change('c0', { is_visible: false })).rejects.toThrow(Unreachable);
+	expect(ids(conversations.recent)[0]).toBe('c0');
+});
+
+test('deleting a folder keeps its conversations', async () => {
+	const { conversations } = await loaded();
+	await conversations.removeFolder('f1');
+
+	expect(conversations.folders.items).toEqual([]);
+	expect(ids(conversations.recent)).toEqual(expect.arrayContaining(['c4', 'c6']));
+});
+
+test('folders are in the order of their names', async () => {
+	const { conversations } = await loaded();
+	await conversations.createFolder('ärger');
+
+	expect(conversations.folders.items.map(({ name }) => name)).toEqual(['ärger', 'Work']);
+});
+
+test('an open folder is open again after a reload', async () => {
+	const { conversations, server, storage } = await loaded();
+	await conversations.folders.toggle('f1');
+	const again = await loaded(server, storage);
+
+	expect(again.conversations.folders.isOpen('f1')).toBe(true);
+	expect(ids(again.conversations.folders.shelf('f1'))).toEqual(['c4', 'c6']);
+});
+
+test('a list that cannot be loaded says so, and can be tried again', async () => {
+	const server = new FakeServer();
+	server.isDown = true;
+	const { conversations } = await loaded(server);
+	expect(conversations.recent.problem).toMatchObject({ code: 'unreachable' });
+	expect(conversations.recent.isLoaded).toBe(false);
+
+	server.isDown = false;
+	await conversations.recent.tryAgain();
+	expect(conversations.recent.problem).toBe(null);
+	expect(conversations.recent.items).toHaveLength(28);
 });

@@ -1,23 +1,51 @@
-/** The address bar: `/` a new chat, `/c/<id>` a conversation, `/invite/<token>` a sign-up. */
-
+/**
+ * The address bar: `/` a new chat, `/c/<id>` a conversation, `/invite/<token>` a sign-up,
+ * `/share/<id>` what somebody shared. What lies over it stands behind the `#`: `#settings/<section>`,
+ * and `#message/<id>` for the place to look at.
+ */
 export class Router {
 	path = $state(location.pathname);
+	hash = $state(location.hash);
 
 	conversationId = $derived(/^\/c\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
 	invite = $derived(/^\/invite\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
+	shareId = $derived(/^\/share\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
+	/** The section of the settings that is open, if they are. */
+	section = $derived(/^#settings\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
+	messageId = $derived(/^#message\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 
 	constructor() {
-		addEventListener('popstate', () => (this.path = location.pathname));
+		const look = () => this.#look();
+		addEventListener('popstate', look);
+		addEventListener('hashchange', look);
 	}
 
-	go(path: string): void {
-		if (path !== this.path) history.pushState(null, '', path);
-		this.path = path;
+	/** To another place; `to` may have a hash. */
+	go(to: string): void {
+		if (to !== this.path + this.hash) history.pushState(null, '', to);
+		this.#look();
 	}
 
 	/** The same place under a new name: nothing to go back to. */
-	rename(path: string): void {
-		history.replaceState(null, '', path);
-		this.path = path;
+	rename(to: string): void {
+		history.replaceState(null, '', to);
+		this.#look();
+	}
+
+	openSettings(section = 'account'): void {
+		const isOpen = this.section !== null;
+		const to = `${this.path}#settings/${section}`;
+		if (isOpen) this.rename(to);
+		else this.go(to);
+	}
+
+	/** Takes away what lies over the page. */
+	closeOver(): void {
+		this.rename(this.path);
+	}
+
+	#look(): void {
+		this.path = location.pathname;
+		this.hash = location.hash;
 	}
 }

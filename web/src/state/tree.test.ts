@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Message } from '$/api/wire';
-import { EMPTY, grow, pathThrough, prune, type Tree } from '$/state/tree';
+import { EMPTY, grow, joined, leafOf, pathThrough, prune, type Tree } from '$/state/tree';
 
 const message = (id: string, parent: string | null): Message => ({
 	id,
-	author: { role: 'user' },
+	author: { role: id.startsWith('a') ? 'assistant' : 'user' },
 	create_time: null,
 	content: { content_type: 'text', parts: [id] },
 	status: 'finished_successfully',
@@ -50,4 +50,72 @@ test('what is pruned is gone from its place', () => {
 test('an empty conversation has an empty path', () => {
 	expect(ids(EMPTY, null)).toEqual([]);
 	expect(ids(EMPTY, 'gone')).toEqual([]);
+});
+
+test('an answer that was continued stands in one place, however often', () => {
+	const continued = tree(['q', null], ['a1', 'q'], ['a2', 'a1'], ['a3', 'a2'], ['q2', 'a3']);
+	const path = pathThrough(continued, 'q', false);
+
+	expect(path.map((place) => place.ids)).toEqual([['q'], ['a1', 'a2', 'a3'], ['q2']]);
+	expect(path[1]?.alternatives).toEqual(['a1']);
+	expect(leafOf(pathThrough(continued, 'a3', true))).toBe('a3');
+});
+
+test('what a person says after an answer is no other version of its continuation', () => {
+	const both = tree(['q', null], ['a1', 'q'], ['a2', 'a1'], ['q2', 'a1'], ['q3', 'a1']);
+
+	expect(pathThrough(both, 'q2', false).at(-1)?.alternatives).toEqual(['q2', 'q3']);
+});
+
+test('a continued answer reads as one text that ended as its last part did', () => {
+	const first = { ...message('a1', 'q'), create_time: 1 };
+	const last: Message = { ...message('a2', 'a1'), create_time: 2, status: 'failed' };
+
+	expect(joined([first, last])).toMatchObject({
+		create_time: 1,
+		status: 'failed',
+		content: { parts: ['a1a2'] }
+	});
+	expect(joined([first])).toBe(first);
+	expect(joined([])).toBeNull();
+});
+
+test('what a continued answer cost adds up', () => {
+	const usage = {
+		num_input_tokens: 10,
+		num_cached_tokens: 0,
+		num_output_tokens: 5,
+		queued_ms: 1,
+		prefill_ms: 2,
+		decode_ms: 100,
+		is_estimated: false
+	};
+	const part = (id: string) => ({ ...message(id, 'q'), metadata: { usage } });
+
+	expect(joined([part('a1'), part('a2')])?.metadata.usage).toEqual({
+		...usage,
+		num_output_tokens: 10,
+		decode_ms: 200
+	});
+});
+
+test('a path of many thousand messages is found by walking it once', () => {
+	let numReads = 0;
+	const nodes = Array.from({ length: 8_000 }, (_, i) => {
+		const parent = i === 0 ? null : `q${i - 1}`;
+		return [
+			`q${i}`,
+			{ id: `q${i}`, parent, children: [`q${i + 1}`], message: message(`q${i}`, parent) }
+		];
+	});
+	const long = new Map(nodes as [string, never][]);
+	const counted: Tree = Object.assign(new Map(long), {
+		get: (id: string) => {
+			numReads += 1;
+			return long.get(id);
+		}
+	});
+
+	expect(pathThrough(counted, 'q7999', false)).toHaveLength(8_000);
+	expect(numReads).toBeLessThan(5 * 8_000);
 });

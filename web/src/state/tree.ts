@@ -1,11 +1,16 @@
 /** A conversation is a tree: every edit and every other answer is a branch. Pure values. */
+import type { Usage } from '$/api/events.gen';
 import type { ConversationNode, Message } from '$/api/wire';
 
 export type Tree = ReadonlyMap<string, ConversationNode>;
 
-/** A message on the way from the root to a leaf, and the messages that stand in its place. */
+/** What stands at one place on the way from the root to a leaf, and what else could stand there. */
 export interface Place {
+	/** The message, or the first of an answer that was continued. */
 	id: string;
+	/** One message; several where an answer was continued, which read as one. */
+	ids: string[];
+	/** The messages that stand in the same place, this one among them. */
 	alternatives: string[];
 }
 
@@ -27,30 +32,82 @@ export function grow(tree: Tree, message: Message): Tree {
 export function prune(tree: Tree, id: string): Tree {
 	const pruned = new Map(tree);
 	pruned.delete(id);
-	for (const node of tree.values()) {
-		if (!node.children.includes(id)) continue;
-		pruned.set(node.id, { ...node, children: node.children.filter((child) => child !== id) });
+	const above = nodeAt(tree, tree.get(id)?.parent ?? null);
+	if (above !== undefined) {
+		pruned.set(above.id, { ...above, children: above.children.filter((child) => child !== id) });
 	}
 	return pruned;
 }
 
 /** From the root through a message, and on to the newest leaf below it unless it `isLast`. */
 export function pathThrough(tree: Tree, id: string | null, isLast: boolean): Place[] {
-	const path: Place[] = [];
+	const nodes: ConversationNode[] = [];
 	for (let node = nodeAt(tree, id); node?.message != null; node = nodeAt(tree, node.parent)) {
-		path.unshift({ id: node.id, alternatives: siblings(tree, node) });
+		nodes.push(node);
 	}
+	nodes.reverse();
 	let last = isLast ? undefined : nodeAt(tree, id);
-	while ((last = nodeAt(tree, last?.children.at(-1) ?? null)) !== undefined) {
-		path.push({ id: last.id, alternatives: siblings(tree, last) });
-	}
-	return path;
+	while ((last = nodeAt(tree, last?.children.at(-1) ?? null)) !== undefined) nodes.push(last);
+	return placesOf(tree, nodes);
 }
 
+/** The last message of a path, which whatever is said next follows. */
+export function leafOf(path: Place[]): string | null {
+	return path.at(-1)?.ids.at(-1) ?? null;
+}
+
+/** Messages that are one answer, as one message: it ended as the last of them did. */
+export function joined(messages: Message[]): Message | null {
+	const [first, last] = [messages[0], messages.at(-1)];
+	if (first === undefined || last === undefined || first === last) return first ?? null;
+	const text = messages.map(({ content }) => content.parts[0] ?? '').join('');
+	const usages = messages.flatMap(({ metadata }) => metadata.usage ?? []);
+	return {
+		...last,
+		create_time: first.create_time,
+		content: { ...last.content, parts: [text] },
+		metadata: {
+			...last.metadata,
+			...(usages.length === 0 ? {} : { usage: usages.reduce(together) })
+		}
+	};
+}
+
+/** What was written adds up; what was read and waited for is told of the first. */
+function together(earlier: Usage, later: Usage): Usage {
+	return {
+		...earlier,
+		num_output_tokens: earlier.num_output_tokens + later.num_output_tokens,
+		decode_ms: earlier.decode_ms + later.decode_ms,
+		is_estimated: earlier.is_estimated || later.is_estimated
+	};
+}
+
+function placesOf(tree: Tree, nodes: ConversationNode[]): Place[] {
+	const places: Place[] = [];
+	let before: ConversationNode | undefined;
+	for (const node of nodes) {
+		if (isAnswer(node) && isAnswer(before)) places.at(-1)?.ids.push(node.id);
+		else places.push({ id: node.id, ids: [node.id], alternatives: siblings(tree, node) });
+		before = node;
+	}
+	return places;
+}
+
+/** A continuation stands below an answer as a person's next message does, but not in its place. */
 function siblings(tree: Tree, node: ConversationNode): string[] {
 	const parent = nodeAt(tree, node.parent);
-	if (parent !== undefined) return parent.children;
-	return [...tree.values()].filter((other) => !tree.has(other.parent ?? '')).map(({ id }) => id);
+	const beside = parent === undefined ? roots(tree) : parent.children;
+	if (beside.length < 2) return beside;
+	return beside.filter((id) => isAnswer(nodeAt(tree, id)) === isAnswer(node));
+}
+
+function roots(tree: Tree): string[] {
+	return [...tree.values()].filter(({ parent }) => !tree.has(parent ?? '')).map(({ id }) => id);
+}
+
+function isAnswer(node: ConversationNode | undefined): boolean {
+	return node?.message?.author.role === 'assistant';
 }
 
 function nodeAt(tree: Tree, id: string | null): ConversationNode | undefined {

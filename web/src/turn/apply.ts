@@ -2,7 +2,16 @@
  * The messages of a turn are a fold over its events. The server runs the same fold
  * (src/hitsend/transcript.py); tests/turns/ holds both to the same result.
  */
-import type { Ending, Event, Message, PromptRead, Role, TurnFailed, Usage } from '$/api/events.gen';
+import type {
+	Ending,
+	Event,
+	Message,
+	PromptRead,
+	Role,
+	TextArrived,
+	TurnFailed,
+	Usage
+} from '$/api/events.gen';
 
 export type Part = Message['parts'][number];
 
@@ -56,7 +65,7 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 		case 'TextArrived':
 			return withLast(transcript, ({ parts, usage }) => ({
 				parts: withText(parts, event.text),
-				usage: withOutput(usage ?? NO_USAGE, event.tokens.length)
+				usage: withOutput(usage ?? NO_USAGE, event)
 			}));
 		case 'ToolCallArrived':
 			return withLast(transcript, ({ parts }) => ({ parts: [...parts, event.call] }));
@@ -76,6 +85,7 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 		case 'TurnAccepted':
 		case 'ContextBuilt':
 		case 'PromptEncoded':
+		case 'AnswerDelayed':
 			return transcript;
 		default:
 			return event satisfies never;
@@ -105,8 +115,13 @@ function usageOfPrompt(read: PromptRead): Usage {
 	};
 }
 
-function withOutput(usage: Usage, numTokens: number): Usage {
-	return { ...usage, num_output_tokens: usage.num_output_tokens + numTokens };
+function withOutput(usage: Usage, { tokens, first_word_ms }: TextArrived): Usage {
+	const counted = { ...usage, num_output_tokens: usage.num_output_tokens + tokens.length };
+	return withFirstWord(counted, first_word_ms);
+}
+
+function withFirstWord(usage: Usage, first_word_ms: number | undefined): Usage {
+	return first_word_ms === undefined ? usage : { ...usage, first_word_ms };
 }
 
 /** Text that follows text is one text. */
@@ -127,7 +142,8 @@ function closed(
 	return withLast(transcript, (last) => ({
 		status: statusAfter(ending),
 		ending,
-		usage: usage ?? last.usage,
+		// No engine can know when Send was pressed: that the turn has told already.
+		usage: usage === null ? last.usage : withFirstWord(usage, last.usage?.first_word_ms),
 		problem
 	}));
 }

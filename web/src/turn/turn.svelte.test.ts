@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ApiError, Unreachable } from '$/api/client';
 import type { SendBody } from '$/api/wire';
 import { expected, names, sse } from '$/turn/recorded';
@@ -170,4 +170,33 @@ test('leaving ends the reading and nothing else', async () => {
 
 	expect(await turn.run()).toBe('left');
 	expect(player.stopped).toEqual([]);
+});
+
+test('why an answer waits is known as the server said it last', async () => {
+	const wait = (num_ahead: number) =>
+		`data: ${JSON.stringify({ type: 'answer_delayed', reason: 'queue', num_ahead })}\n\n`;
+	const delayed = `${wait(2)}${wait(1)}${sse('hello')}`;
+	const send = () =>
+		Promise.resolve(new Response(delayed, { headers: { 'x-turn-exchange-id': 't' } }));
+	const turn = new Turn({ ...new Player('hello'), send }, { body: BODY }, atOnce);
+	await turn.run();
+
+	expect(turn.delay).toEqual({ reason: 'queue', numAhead: 1 });
+});
+
+test('a turn that is stopped and never named is not waited for', async () => {
+	vi.useFakeTimers();
+	const send = (_body: SendBody, signal: AbortSignal) =>
+		new Promise<Response>((_, reject) =>
+			signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')))
+		);
+	const turn = new Turn({ ...new Player('hello'), send }, { body: BODY }, atOnce);
+	const outcome = turn.run();
+	turn.stop();
+	await vi.runAllTimersAsync();
+	vi.useRealTimers();
+
+	expect(await outcome).toBe('unsent');
+	expect(turn.failure).toBeNull();
+	expect(turn.isRunning).toBe(false);
 });

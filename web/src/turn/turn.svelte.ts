@@ -7,21 +7,30 @@
  * the last event we have. A connection that drops is followed again, quietly; only the server
  * ends a turn. Deltas are applied as they come and drawn once per animation frame.
  */
-import { ApiError, Unreachable, type Api } from '$/api/client';
+import { ApiError, failureOf, Unreachable, type Api } from '$/api/client';
 import { Dropped, readFrames, type Frame } from '$/api/stream';
 import type { Failure, Message, SendBody, SideEvent } from '$/api/wire';
 import { BadDelta, Decoder, type Delta } from '$/turn/delta';
+import { backOff, type Pause } from '$/turn/pause';
 import { isWhole, type Proof } from '$/turn/proof';
 
 type Door = Pick<Api, 'send' | 'follow' | 'stop'>;
 type Start = { body: SendBody } | { turnId: string; conversationId: string };
-type Pause = (drops: number, left: AbortSignal) => Promise<void>;
 
 /**
- * `whole`: we have it all. `unsent`: the server did not take the message. `doubtful`: what
- * we have may not be what is stored. `left`: nobody looks any more.
+ * `whole`: we have it all. `unsent`: the server did not take the message, or was stopped before
+ * it could say so. `doubtful`: what we have may not be what is stored. `left`: nobody looks.
  */
 export type Outcome = 'whole' | 'unsent' | 'doubtful' | 'left';
+
+/** Why the answer has not begun, as the server said last. */
+export interface Delay {
+	reason: 'queue' | 'loading';
+	numAhead: number;
+}
+
+/** How long a turn that is stopped before it has a name may still get one. */
+const PATIENCE_MS = 3_000;
 
 export class Turn {
 	id = $state<string | null>(null);
@@ -29,7 +38,7 @@ export class Turn {
 	messages = $state.raw<Message[]>([]);
 	title = $state<string | null>(null);
 	failure = $state.raw<Failure | null>(null);
-	firstTokenMs = $state<number | null>(null);
+	delay = $state.raw<Delay | null>(null);
 	isRunning = $state(true);
 	isStopping = $state(false);
 	isReconnecting = $state(false);
@@ -38,10 +47,15 @@ export class Turn {
 	messageIds = $derived(this.messages.map((message) => message.id).join(' '));
 	answer = $derived(this.messages.find((message) => message.author.role === 'assistant') ?? null);
 
+	/** When it was begun here, and when words came last. In Unix milliseconds. */
+	readonly beganAt = Date.now();
+	heardAt = this.beganAt;
+
 	#door: Door;
 	#body: SendBody | null = null;
 	#pause: Pause;
 	#left = new AbortController();
+	#unsaid = new AbortController();
 	#decoder = new Decoder();
 	#seq = 0;
 	#proofs: Proof[] = [];
@@ -74,6 +88,7 @@ export class Turn {
 	stop(): void {
 		this.isStopping = true;
 		this.#tellStop();
+		if (this.id === null) setTimeout(() => this.id === null && this.#unsaid.abort(), PATIENCE_MS);
 	}
 
 	/** Stops looking. The turn goes on without us. */
@@ -104,7 +119,7 @@ export class Turn {
 		const signal = this.#left.signal;
 		const response =
 			this.id === null && this.#body !== null
-				? await this.#door.send(this.#body, signal)
+				? await this.#door.send(this.#body, AbortSignal.any([signal, this.#unsaid.signal]))
 				: await this.#door.follow(this.id ?? '', this.#seq, signal);
 		this.id ??= response.headers.get('x-turn-exchange-id');
 		if (response.body === null) throw new Dropped('The stream is empty.');
@@ -121,6 +136,7 @@ export class Turn {
 			if (parsed(frame) !== 'v1') throw new BadDelta(`an encoding we do not know: ${frame.data}`);
 		} else if (frame.event === 'delta') {
 			this.#decoder.take(parsed(frame) as Delta);
+			this.heardAt = Date.now();
 			this.#drawing ??= requestAnimationFrame(() => this.#draw());
 		} else {
 			this.#note(parsed(frame) as SideEvent);
@@ -136,8 +152,8 @@ export class Turn {
 			case 'stream_resumed':
 				this.#decoder.carry = event.carry;
 				break;
-			case 'server_ste_metadata':
-				this.firstTokenMs = event.metadata.ttft_ms ?? null;
+			case 'answer_delayed':
+				this.delay = { reason: event.reason, numAhead: event.num_ahead };
 				break;
 			case 'error':
 				this.failure = event.error;
@@ -167,8 +183,7 @@ export class Turn {
 	}
 
 	#unsent(error: unknown): Outcome {
-		if (!(error instanceof Error)) throw error;
-		this.failure = { message: error.message, code: error instanceof ApiError ? error.code : null };
+		if (!this.#unsaid.signal.aborted) this.failure = failureOf(error);
 		return 'unsent';
 	}
 
@@ -196,17 +211,4 @@ function parsed(frame: Frame): unknown {
 
 function mayPass({ status }: ApiError): boolean {
 	return [408, 425, 429].includes(status) || status >= 500;
-}
-
-/** 0.3 s, then half as long again each time up to 5 s, and a little chance between many pages. */
-async function backOff(drops: number, left: AbortSignal): Promise<void> {
-	const ms = Math.min(300 * 1.5 ** drops, 5_000) * (0.75 + Math.random() / 2);
-	const over = new AbortController();
-	await new Promise<void>((resolve) => {
-		const now = () => resolve();
-		setTimeout(now, ms);
-		left.addEventListener('abort', now, { signal: over.signal });
-		window.addEventListener('online', now, { signal: over.signal });
-	});
-	over.abort();
 }

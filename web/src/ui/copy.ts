@@ -3,8 +3,10 @@ export async function copy(text: string): Promise<void> {
 	if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
 	const area = document.createElement('textarea');
 	area.value = text;
-	document.body.append(area);
+	// Inside an open dialog: everything outside it can hold no selection.
+	(document.querySelector('dialog[open]') ?? document.body).append(area);
 	area.select();
-	document.execCommand('copy');
+	const isDone = document.execCommand('copy');
 	area.remove();
+	if (!isDone) throw new DOMException('The clipboard is closed to this page.', 'NotAllowedError');
 }

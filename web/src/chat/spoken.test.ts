@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { pieces, spoken } from '$/chat/spoken';
+
+test.each([
+	['# A title', 'A title'],
+	['**bold** and *slanted* and `code`', 'bold and slanted and code'],
+	['- one\n- two\n1. three', 'one\ntwo\nthree'],
+	['- [x] done', 'done'],
+	['> quoted', 'quoted'],
+	['see [the page](https://example.org/a/b?c=d)', 'see the page'],
+	['at https://example.org/a/b', 'at example.org'],
+	['before\n\n```python\nprint(1)\n```\n\nafter', 'before\nafter'],
+	['before\n\n```\nnever closed', 'before'],
+	['| a | b |\n|---|---|\n| 1 | 2 |', 'a, b\n1, 2'],
+	['2 * 3 * 4 and snake_case_name', '2 * 3 * 4 and snake_case_name'],
+	['so $$x^2$$ it is', 'so   it is']
+])('%j is read as %j', (markdown, words) => {
+	expect(spoken(markdown)).toBe(words);
+});
+
+test('a long text is read by the sentence, and a long sentence by the breath', () => {
+	expect(pieces('One. Two! Three?\nFour')).toEqual(['One.', 'Two!', 'Three?', 'Four']);
+	const long = pieces('word '.repeat(200));
+	expect(long.every((piece) => piece.length <= 220)).toBe(true);
+	expect(long.join(' ')).toBe('word '.repeat(200).trim());
+	expect(pieces('x'.repeat(500)).join('')).toBe('x'.repeat(500));
+});

@@ -1,0 +1,40 @@
+/** The sections of the settings, in their order. The address names one: `#settings/<section>`. */
+import type { Drawing } from '$/ui/Icon.svelte';
+
+export type Section =
+	| 'account'
+	| 'keys'
+	| 'appearance'
+	| 'chat'
+	| 'shares'
+	| 'data'
+	| 'people'
+	| 'invites'
+	| 'models'
+	| 'limits';
+
+interface Entry {
+	name: Section;
+	icon: Drawing;
+}
+
+export const PERSONAL: Entry[] = [
+	{ name: 'account', icon: 'person' },
+	{ name: 'keys', icon: 'key' },
+	{ name: 'appearance', icon: 'sun' },
+	{ name: 'chat', icon: 'chat' },
+	{ name: 'shares', icon: 'link' },
+	{ name: 'data', icon: 'download' }
+];
+export const ADMINISTRATION: Entry[] = [
+	{ name: 'people', icon: 'people' },
+	{ name: 'invites', icon: 'tag' },
+	{ name: 'models', icon: 'cpu' },
+	{ name: 'limits', icon: 'shield' }
+];
+
+/** What the address asks for, if it is there for this person; else the first. */
+export function sectionOf(asked: string | null, isAdmin: boolean): Section {
+	const open = isAdmin ? [...PERSONAL, ...ADMINISTRATION] : PERSONAL;
+	return open.find(({ name }) => name === asked)?.name ?? 'account';
+}

@@ -1,0 +1,60 @@
+/** What a person sends, and what the server is told of it. */
+import type { Sampling } from '$/api/events.gen';
+import { ROOT, type Message, type SendBody } from '$/api/wire';
+
+/** What a message asks for: which model, and how it chooses its words. */
+export interface Ask {
+	model: string;
+	sampling: Partial<Sampling>;
+}
+
+/** Sent under the same id however often it is tried, so that it is said once. */
+export interface Letter {
+	id: string;
+	text: string;
+	parent: string | null;
+	ask: Ask;
+}
+
+/** The message as it will stand in the conversation. */
+export function messageOf({ id, text, parent }: Letter): Message {
+	return {
+		id,
+		author: { role: 'user' },
+		create_time: Date.now() / 1000,
+		content: { content_type: 'text', parts: [text] },
+		status: 'finished_successfully',
+		metadata: { parent_id: parent }
+	};
+}
+
+export function bodyOf(letter: Letter, conversationId: string | null): SendBody {
+	const { id, content } = messageOf(letter);
+	return {
+		action: 'next',
+		messages: [{ id, author: { role: 'user' }, content }],
+		parent_message_id: letter.parent ?? ROOT,
+		...common(letter.ask, conversationId)
+	};
+}
+
+/** Asks for another answer to a message, or for the rest of one. */
+export function bodyWithout(
+	action: 'variant' | 'continue',
+	parent: string,
+	ask: Ask,
+	conversationId: string | null
+): SendBody {
+	return { action, messages: [], parent_message_id: parent, ...common(ask, conversationId) };
+}
+
+function common({ model, sampling }: Ask, conversationId: string | null) {
+	return {
+		model,
+		...(Object.keys(sampling).length === 0 ? {} : { sampling }),
+		...(conversationId === null ? {} : { conversation_id: conversationId }),
+		supported_encodings: ['v1'] as ['v1'],
+		timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+		timezone_offset_min: new Date().getTimezoneOffset()
+	};
+}

@@ -1,0 +1,95 @@
+/**
+ * One list of conversations, newest first, a page at a time: the recent ones, those of a
+ * folder, those that a search found. It does not know which conversations belong on it.
+ */
+import { failureOf, type Api } from '$/api/client';
+import type { ConversationSummary, Failure, Which } from '$/api/wire';
+
+export class Shelf {
+	items = $state.raw<ConversationSummary[]>([]);
+	problem = $state.raw<Failure | null>(null);
+	isLoading = $state(false);
+	isLoaded = $state(false);
+	/** How many there are on the server. */
+	total = $state(0);
+
+	#asked = 0;
+	#api: Api;
+	#which: () => Omit<Which, 'offset'>;
+
+	hasMore = $derived(this.items.length < this.total);
+	isEmpty = $derived(this.isLoaded && this.total === 0);
+
+	constructor(api: Api, which: () => Omit<Which, 'offset'>) {
+		this.#api = api;
+		this.#which = which;
+	}
+
+	/** From the top. What is shown stays until the answer is there. */
+	load = () => this.#fetch(0);
+
+	more = async () => {
+		if (this.hasMore && !this.isLoading) await this.#fetch(this.items.length);
+	};
+
+	/** What failed last: the first page, or the next one. */
+	tryAgain = () => (this.isLoaded && this.hasMore ? this.more() : this.load());
+
+	clear(): void {
+		this.#asked += 1;
+		this.items = [];
+		this.total = 0;
+		this.problem = null;
+		this.isLoading = this.isLoaded = false;
+	}
+
+	/** Puts a conversation where its time says, or at `index`. One beyond the last page comes with its page. */
+	put(item: ConversationSummary, index = this.#placeOf(item)): void {
+		if (!this.isLoaded) return;
+		const hadMore = this.hasMore;
+		this.total += 1;
+		if (index === this.items.length && hadMore) return;
+		this.items = this.items.toSpliced(index, 0, item);
+	}
+
+	drop(id: string): void {
+		const left = this.items.filter((item) => item.id !== id);
+		this.total -= this.items.length - left.length;
+		this.items = left;
+	}
+
+	/** The same place, seen anew. */
+	replace(changed: ConversationSummary): void {
+		if (!this.has(changed.id)) return;
+		this.items = this.items.map((item) =>
+			item.id === changed.id ? { ...item, ...changed } : item
+		);
+	}
+
+	has = (id: string) => this.items.some((item) => item.id === id);
+
+	#placeOf({ update_time }: ConversationSummary): number {
+		const index = this.items.findIndex((item) => item.update_time <= update_time);
+		return index === -1 ? this.items.length : index;
+	}
+
+	async #fetch(offset: number): Promise<void> {
+		const asked = ++this.#asked;
+		this.isLoading = true;
+		try {
+			const page = await this.#api.conversations({ ...this.#which(), offset });
+			if (asked !== this.#asked) return; // A later question has been asked meanwhile.
+			const before = offset === 0 ? [] : this.items;
+			const known = new Set(before.map(({ id }) => id));
+			this.items = [...before, ...page.items.filter(({ id }) => !known.has(id))];
+			this.total = page.items.length === 0 ? this.items.length : page.total;
+			this.problem = null;
+			this.isLoaded = true;
+		} catch (error) {
+			const failure = failureOf(error);
+			if (asked === this.#asked) this.problem = failure;
+		} finally {
+			if (asked === this.#asked) this.isLoading = false;
+		}
+	}
+}

@@ -1,0 +1,20 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '..');
+const styled = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((path) =>
+	/\.(svelte|css)$/.test(path)
+);
+const SIDED =
+	/(?<![\w-])(?:(?:margin|padding|border)-(?:left|right)\b|(?:left|right)\s*:|(?:text-align|float|clear)\s*:\s*(?:left|right)|border-(?:top|bottom)-(?:left|right)-radius)/g;
+
+function rules(path: string): string {
+	const source = readFileSync(join(SRC, path), 'utf8');
+	const css = path.endsWith('.css') ? source : (/<style>([^]*)<\/style>/.exec(source)?.[1] ?? '');
+	return css.replaceAll(/\/\*[^]*?\*\//g, '');
+}
+
+test.each(styled)('%s knows start and end, not left and right', (path) => {
+	expect(rules(path).match(SIDED) ?? []).toEqual([]);
+});

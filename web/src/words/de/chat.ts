@@ -1,0 +1,125 @@
+import type { Words } from '$/words/words';
+
+export const chat: Words['chat'] = {
+	messages: 'Nachrichten',
+	openMenu: 'Menü öffnen',
+	toNewest: 'Zum Neuesten',
+	loading: 'Das Gespräch wird geöffnet',
+	missing: {
+		title: 'Dieses Gespräch lässt sich nicht öffnen',
+		detail: 'Es wurde gelöscht, oder es gehört jemand anderem.'
+	},
+	unreachable: {
+		title: 'Der Server ist nicht erreichbar',
+		detail: 'Das Gespräch öffnet sich von selbst, sobald der Server antwortet.'
+	},
+	noSuchMessage: 'Diese Nachricht gibt es in dem Gespräch nicht mehr.',
+
+	you: 'Du',
+	answer: 'Antwort',
+	copyMessage: 'Nachricht kopieren',
+	copyAnswer: 'Antwort kopieren',
+	editMessage: 'Nachricht bearbeiten',
+	cancel: 'Abbrechen',
+	send: 'Senden',
+	editHint: 'Die bisherige Nachricht bleibt erhalten, eine Fassung zurück.',
+
+	previousVersion: 'Vorige Fassung',
+	nextVersion: 'Nächste Fassung',
+	version: (number, count) => `${number}/${count}`,
+	versionAloud: (number, count) => `Fassung ${number} von ${count}`,
+
+	answerAgain: 'Neu antworten',
+	answerWith: 'Anders antworten',
+	goOn: 'Weiterschreiben',
+	tryAgain: 'Noch einmal versuchen',
+	preset: {
+		model: 'Wie das Modell es mag',
+		exact: 'Genau',
+		balanced: 'Ausgewogen',
+		inventive: 'Einfallsreich',
+		custom: 'Wie von dir eingestellt'
+	},
+	temperature: (value) => `Temperatur ${value.toLocaleString('de')}`,
+	lookInside: 'Hineinsehen',
+	more: 'Mehr',
+	readAloud: 'Vorlesen',
+	stopReading: 'Vorlesen beenden',
+	noVoice: 'Dieser Browser hat keine Stimme zum Vorlesen.',
+
+	feedback: {
+		good: 'Gute Antwort',
+		bad: 'Schlechte Antwort',
+		title: 'Was war daran nicht gut?',
+		reason: 'Grund',
+		reasons: {
+			wrong: 'Sie stimmt nicht',
+			not_helpful: 'Sie hilft nicht weiter',
+			unsafe: 'Sie ist schädlich',
+			style: 'Mir gefällt nicht, wie sie geschrieben ist',
+			other: 'Etwas anderes'
+		},
+		text: 'In deinen eigenen Worten, wenn du magst',
+		kept: 'Bleibt auf diesem Server, bei der Antwort.',
+		send: 'Rückmeldung senden'
+	},
+
+	share: {
+		open: 'Teilen …',
+		title: 'Dieses Gespräch teilen',
+		what: 'Eine Kopie zum Lesen von allem bis zu dieser Antwort. Was später gesagt wird, steht nicht darin, und dein Name auch nicht.',
+		who: 'Wer den Link hat, kann sie lesen, bis du ihn zurückziehst.',
+		make: 'Link erstellen',
+		making: 'Der Link wird erstellt',
+		link: 'Link',
+		copy: 'Link kopieren',
+		look: 'Geteilte Seite öffnen',
+		revoke: 'Zurückziehen',
+		revoked: 'Der Link gilt nicht mehr.'
+	},
+
+	ending: {
+		failed: 'Beim Antworten ist etwas schiefgegangen. Was gesagt war, ist erhalten.',
+		unanswered: 'Diese Nachricht wurde nicht beantwortet.',
+		unfinished: 'Diese Antwort wurde nie fertig.',
+		stopped: 'Du hast diese Antwort angehalten.',
+		interrupted: 'Ein Neustart hat diese Antwort abgeschnitten.',
+		length: 'Diese Antwort ist so lang, wie sie werden darf.'
+	},
+
+	state: {
+		connecting: 'Verbindung zum Server wird aufgebaut',
+		offline:
+			'Du bist offline. Die Antwort läuft weiter und wird geholt, sobald du wieder verbunden bist.',
+		reconnecting: 'Die Verbindung ist abgerissen. Neuer Versuch',
+		starting: 'Das Modell startet',
+		restarting: 'Das Modell wird neu gestartet. Deine Nachricht ist sicher',
+		down: 'Gerade kann kein Modell antworten. Warte, oder halte an und versuche es später',
+		queued: (numAhead) =>
+			numAhead === 0
+				? 'Als Nächstes an der Reihe'
+				: `In der Schlange, ${numAhead} ${numAhead === 1 ? 'Antwort' : 'Antworten'} davor`,
+		loading: 'Das Modell wird geladen. Das dauert beim ersten Mal einen Augenblick',
+		reading: 'Deine Nachricht wird gelesen',
+		stalled: 'Noch bei der Arbeit, ohne ein neues Wort',
+		stopping: 'Wird angehalten'
+	},
+	waited: (seconds) =>
+		seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`,
+
+	announce: {
+		begun: 'Die Antwort beginnt',
+		finished: (numWords) => `Antwort fertig, ${numWords} ${numWords === 1 ? 'Wort' : 'Wörter'}`,
+		stopped: 'Antwort angehalten',
+		interrupted: 'Die Antwort wurde abgeschnitten',
+		failed: 'Die Antwort ist gescheitert'
+	},
+
+	cost: {
+		tokens: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${count} Token`,
+		speed: (perSecond) => `${perSecond} Token/s`,
+		firstWord: (after) => `erstes Wort nach ${after}`,
+		cached: (count, of) => `${count} von ${of} Prompt-Token schon gelesen`,
+		prompt: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${count} Prompt-Token`
+	}
+};

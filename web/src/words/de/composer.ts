@@ -1,0 +1,43 @@
+import type { Words } from '$/words/words';
+
+const number = new Intl.NumberFormat('de');
+
+export const composer: Words['composer'] = {
+	message: 'Nachricht',
+	placeholder: 'Schreib eine Nachricht',
+	send: 'Senden',
+	stop: 'Anhalten',
+	hints: {
+		keys: 'Enter sendet · Umschalt+Enter neue Zeile',
+		commands: '/ für Befehle',
+		later: 'Damit kannst du weitermachen, sobald die Antwort fertig ist.'
+	},
+	queued: {
+		label: 'Wartet auf die Verbindung',
+		says: 'Du bist nicht verbunden. Das hier geht von selbst hinaus, sobald du es bist.',
+		takeBack: 'Zurückholen'
+	},
+	tokens: {
+		count: (num, numWindow) => `${number.format(num)} von ${number.format(numWindow)} Token`,
+		estimate: (num, numWindow) =>
+			`etwa ${number.format(num)} von ${number.format(numWindow)} Token`,
+		dropped: (num) =>
+			num === 1
+				? 'Die älteste Nachricht wird weggelassen, damit das hier passt.'
+				: `Die ${number.format(num)} ältesten Nachrichten werden weggelassen, damit das hier passt.`,
+		tooLong: 'Das ist zu lang für das Modell. Kürze es oder teile es auf.',
+		nearlyFull:
+			'Dieser Chat ist fast so lang, wie das Modell lesen kann. Ältere Nachrichten werden weggelassen.'
+	},
+	slash: {
+		label: 'Befehle',
+		found: (num) => (num === 1 ? '1 Befehl' : `${num} Befehle`)
+	},
+	files: {
+		add: 'Textdatei hinzufügen',
+		drop: 'Lass eine Textdatei los, um sie in deine Nachricht zu setzen',
+		tooLarge: (name, maxKilobytes) =>
+			`${name} ist zu groß: Bisher können Textdateien bis ${maxKilobytes} kB gelesen werden.`,
+		notText: (name) => `${name} ist keine Textdatei, und nur solche können bisher gelesen werden.`
+	}
+};

@@ -1,0 +1,64 @@
+import type { Words } from '$/words/words';
+
+export const inspector: Words['inspector'] = {
+	title: 'Im Inneren der Antwort',
+	close: 'Schließen',
+	loading: 'Wird geladen',
+	steps: 'Schritte',
+	prompt: 'Prompt',
+	tokens: 'Token der Antwort',
+	together: (isExact) => `zusammen${isExact ? '' : ', geschätzt'}`,
+	cached: 'davon schon gelesen',
+	point: 'Zeige auf ein Token, um zu sehen, wie wahrscheinlich es war.',
+	noProbabilities: 'Wie wahrscheinlich diese waren, hat das Modell nicht gesagt.',
+	tokenId: (id) => `Nummer ${id}`,
+	source: {
+		template: 'Vorlage',
+		system: 'System',
+		developer: 'Entwickler',
+		memory: 'Gedächtnis',
+		summary: 'Zusammenfassung',
+		file: 'Datei',
+		tool: 'Werkzeug',
+		history: 'Verlauf',
+		user: 'Nachricht',
+		answer: 'Antwort bisher'
+	},
+	ending: {
+		stop: 'von selbst',
+		length: 'bei der größten Länge',
+		tool_calls: 'für ein Werkzeug',
+		stopped: 'angehalten',
+		interrupted: 'abgeschnitten',
+		failed: 'gescheitert'
+	},
+	step: {
+		turnStarted: 'Runde begonnen',
+		turnAccepted: 'Nachricht gespeichert',
+		messageAdded: 'Nachricht hinzugefügt',
+		contextBuilt: 'Kontext gebaut',
+		characters: (listed) => `Zeichen: ${listed}`,
+		promptEncoded: 'Prompt kodiert',
+		encoded: (count, isExact, window) =>
+			`${isExact ? '' : 'etwa '}${count} Token von einem Fenster mit ${window}`,
+		leftOut: (count) =>
+			count === 1
+				? 'die älteste Nachricht weggelassen'
+				: `${count} älteste Nachrichten weggelassen`,
+		answerStarted: 'Antwort begonnen',
+		answerDelayed: 'Antwort verzögert',
+		ahead: (count) => `${count} davor`,
+		modelLoading: 'das Modell wird geladen',
+		promptRead: 'Prompt gelesen',
+		read: (cached, read) => `${cached} Token schon bekannt, ${read} gelesen`,
+		waited: (waited, read) => `${waited} gewartet, in ${read} gelesen`,
+		firstWords: 'Erste Wörter',
+		toolAskedFor: 'Nach einem Werkzeug gefragt',
+		answerFinished: 'Antwort fertig',
+		written: (count) => `${count} Token`,
+		speed: (perSecond) => `${perSecond} je Sekunde`,
+		titleChosen: 'Titel gewählt',
+		turnFinished: 'Runde beendet',
+		turnFailed: 'Runde gescheitert'
+	}
+};

@@ -1,0 +1,25 @@
+import type { Words } from '$/words/words';
+
+export const ui: Words['ui'] = {
+	close: 'Schließen',
+	copy: 'Kopieren',
+	copied: 'Kopiert',
+	notCopied: 'Der Browser hat das Kopieren nicht erlaubt',
+	dismiss: 'Ausblenden',
+	loading: 'Wird geladen',
+	notices: 'Meldungen',
+	showTyped: 'Eingabe zeigen',
+	hideTyped: 'Eingabe verbergen',
+	keys: {
+		ctrl: 'Strg',
+		alt: 'Alt',
+		shift: 'Umschalt',
+		enter: 'Eingabe',
+		escape: 'Esc',
+		tab: 'Tab',
+		backspace: 'Rücktaste',
+		delete: 'Entf',
+		home: 'Pos1',
+		end: 'Ende'
+	}
+};

@@ -1,0 +1,126 @@
+/** The conversation: its messages, what can be done with them, and how they are doing. */
+export const chat = {
+	messages: 'Messages',
+	openMenu: 'Open menu',
+	toNewest: 'To the newest',
+	loading: 'Opening the conversation',
+	missing: {
+		title: 'This conversation cannot be opened',
+		detail: 'It was deleted, or it belongs to somebody else.'
+	},
+	unreachable: {
+		title: 'The server cannot be reached',
+		detail: 'The conversation opens by itself as soon as the server answers.'
+	},
+	noSuchMessage: 'That message is no longer in this conversation.',
+
+	you: 'You',
+	answer: 'Answer',
+	copyMessage: 'Copy message',
+	copyAnswer: 'Copy answer',
+	editMessage: 'Edit message',
+	cancel: 'Cancel',
+	send: 'Send',
+	editHint: 'The message as it was stays, one version back.',
+
+	previousVersion: 'Previous version',
+	nextVersion: 'Next version',
+	version: (number: number, count: number) => `${number}/${count}`,
+	versionAloud: (number: number, count: number) => `Version ${number} of ${count}`,
+
+	answerAgain: 'Answer again',
+	answerWith: 'Other ways to answer',
+	goOn: 'Continue',
+	tryAgain: 'Try again',
+	preset: {
+		model: 'As the model likes it',
+		exact: 'Exact',
+		balanced: 'Balanced',
+		inventive: 'Inventive',
+		custom: 'As set by you'
+	},
+	temperature: (value: number) => `temperature ${value}`,
+	lookInside: 'Look inside',
+	more: 'More',
+	readAloud: 'Read aloud',
+	stopReading: 'Stop reading',
+	noVoice: 'This browser has no voice to read with.',
+
+	feedback: {
+		good: 'Good answer',
+		bad: 'Bad answer',
+		title: 'What was wrong with it?',
+		reason: 'Reason',
+		reasons: {
+			wrong: 'It is not true',
+			not_helpful: 'It does not help',
+			unsafe: 'It is harmful',
+			style: 'I do not like how it is written',
+			other: 'Something else'
+		},
+		text: 'In your own words, if you like',
+		kept: 'Kept on this server, with the answer.',
+		send: 'Send feedback'
+	},
+
+	share: {
+		open: 'Share…',
+		title: 'Share this conversation',
+		what: 'A read-only copy of everything up to this answer. What is said later is not in it, and neither is your name.',
+		who: 'Anyone who has the link can read it, until you revoke it.',
+		make: 'Make a link',
+		making: 'Making the link',
+		link: 'Link',
+		copy: 'Copy link',
+		look: 'Open the shared page',
+		revoke: 'Revoke',
+		revoked: 'The link no longer works.'
+	},
+
+	ending: {
+		failed: 'Something went wrong while answering. What was said is kept.',
+		unanswered: 'This message was not answered.',
+		unfinished: 'This answer was never finished.',
+		stopped: 'You stopped this answer.',
+		interrupted: 'This answer was cut short by a restart.',
+		length: 'This answer reached the longest length allowed.'
+	},
+
+	state: {
+		connecting: 'Connecting to the server',
+		offline: 'You are offline. The answer goes on without you and is fetched when you are back.',
+		reconnecting: 'The connection was lost. Reconnecting',
+		starting: 'The model is starting',
+		restarting: 'The model is being restarted. Your message is safe',
+		down: 'No model can answer just now. You can wait, or stop and try later',
+		queued: (numAhead: number) =>
+			numAhead === 0
+				? 'Next in line'
+				: `In line, ${numAhead} ${numAhead === 1 ? 'answer' : 'answers'} ahead`,
+		loading: 'The model is being loaded. That takes a moment the first time',
+		reading: 'Reading your message',
+		stalled: 'Still working, without a new word',
+		stopping: 'Stopping'
+	},
+	waited: (seconds: number) =>
+		seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`,
+
+	announce: {
+		begun: 'Answering',
+		finished: (numWords: number) =>
+			`Answer finished, ${numWords} ${numWords === 1 ? 'word' : 'words'}`,
+		stopped: 'Answer stopped',
+		interrupted: 'The answer was cut short',
+		failed: 'The answer failed'
+	},
+
+	cost: {
+		tokens: (count: number, isEstimated: boolean) =>
+			`${isEstimated ? 'about ' : ''}${count} ${count === 1 ? 'token' : 'tokens'}`,
+		speed: (perSecond: string) => `${perSecond} tokens/s`,
+		firstWord: (after: string) => `first word after ${after}`,
+		cached: (count: number, of: number) => `${count} of ${of} prompt tokens cached`,
+		prompt: (count: number, isEstimated: boolean) =>
+			`${isEstimated ? 'about ' : ''}${count} prompt ${count === 1 ? 'token' : 'tokens'}`
+	}
+};

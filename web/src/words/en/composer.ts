@@ -1,0 +1,43 @@
+const number = new Intl.NumberFormat('en');
+
+/** Where a message is written. */
+export const composer = {
+	message: 'Message',
+	placeholder: 'Write a message',
+	send: 'Send',
+	stop: 'Stop',
+	hints: {
+		keys: 'Enter sends · Shift+Enter new line',
+		commands: '/ for commands',
+		later: 'You can go on with this when the answer is finished.'
+	},
+	queued: {
+		label: 'Waiting for the connection',
+		says: 'You are not connected. This goes out by itself when you are.',
+		takeBack: 'Take it back'
+	},
+	tokens: {
+		count: (num: number, numWindow: number) =>
+			`${number.format(num)} of ${number.format(numWindow)} tokens`,
+		estimate: (num: number, numWindow: number) =>
+			`about ${number.format(num)} of ${number.format(numWindow)} tokens`,
+		dropped: (num: number) =>
+			num === 1
+				? 'The oldest message will be left out so that this fits.'
+				: `The ${number.format(num)} oldest messages will be left out so that this fits.`,
+		tooLong: 'This is too long for the model. Shorten it, or divide it into parts.',
+		nearlyFull:
+			'This chat is nearly as long as the model can read. Older messages will be left out.'
+	},
+	slash: {
+		label: 'Commands',
+		found: (num: number) => (num === 1 ? '1 command' : `${num} commands`)
+	},
+	files: {
+		add: 'Add a text file',
+		drop: 'Drop a text file to put it into your message',
+		tooLarge: (name: string, maxKilobytes: number) =>
+			`${name} is too large: text files of up to ${maxKilobytes} kB can be read so far.`,
+		notText: (name: string) => `${name} is not a text file, and only those can be read so far.`
+	}
+};

@@ -1,0 +1,60 @@
+/** The panel that looks inside an answer. */
+export const inspector = {
+	title: 'Inside the answer',
+	close: 'Close',
+	loading: 'Loading',
+	steps: 'Steps',
+	prompt: 'Prompt',
+	tokens: 'Tokens of the answer',
+	together: (isExact: boolean) => `together${isExact ? '' : ', estimated'}`,
+	cached: 'of these cached',
+	point: 'Point at a token to see how probable it was.',
+	noProbabilities: 'The engine did not tell how probable these were.',
+	tokenId: (id: number) => `id ${id}`,
+	source: {
+		template: 'template',
+		system: 'system',
+		developer: 'developer',
+		memory: 'memory',
+		summary: 'summary',
+		file: 'file',
+		tool: 'tool',
+		history: 'history',
+		user: 'user',
+		answer: 'answer so far'
+	},
+	ending: {
+		stop: 'by itself',
+		length: 'at the longest length',
+		tool_calls: 'to use a tool',
+		stopped: 'stopped',
+		interrupted: 'interrupted',
+		failed: 'failed'
+	},
+	step: {
+		turnStarted: 'Turn started',
+		turnAccepted: 'Message stored',
+		messageAdded: 'Message added',
+		contextBuilt: 'Context built',
+		characters: (listed: string) => `characters: ${listed}`,
+		promptEncoded: 'Prompt encoded',
+		encoded: (count: number, isExact: boolean, window: number) =>
+			`${isExact ? '' : 'about '}${count} tokens of a window of ${window}`,
+		leftOut: (count: number) => `${count} oldest ${count === 1 ? 'message' : 'messages'} left out`,
+		answerStarted: 'Answer started',
+		answerDelayed: 'Answer delayed',
+		ahead: (count: number) => `${count} ahead`,
+		modelLoading: 'the model is loading',
+		promptRead: 'Prompt read',
+		read: (cached: number, read: number) => `${cached} tokens cached, ${read} read`,
+		waited: (waited: string, read: string) => `waited ${waited}, read in ${read}`,
+		firstWords: 'First words',
+		toolAskedFor: 'Tool asked for',
+		answerFinished: 'Answer finished',
+		written: (count: number) => `${count} ${count === 1 ? 'token' : 'tokens'}`,
+		speed: (perSecond: string) => `${perSecond} per second`,
+		titleChosen: 'Title chosen',
+		turnFinished: 'Turn finished',
+		turnFailed: 'Turn failed'
+	}
+};

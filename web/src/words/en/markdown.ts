@@ -1,0 +1,8 @@
+export const markdown = {
+	copyCode: 'Copy code',
+	code: (language: string) => (language === '' ? 'Code' : `Code in ${language}`),
+	plainText: 'text',
+	formula: 'Formula',
+	table: 'Table',
+	image: 'Image, not loaded:'
+};

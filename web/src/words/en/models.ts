@@ -1,0 +1,49 @@
+import type { Strength } from '$/api/wire';
+
+const number = new Intl.NumberFormat('en');
+const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+
+function size(numBytes: number): string {
+	if (numBytes >= 1e9) return `${oneDigit.format(numBytes / 1e9)} GB`;
+	if (numBytes >= 1e7) return `${number.format(Math.round(numBytes / 1e6))} MB`;
+	return `${oneDigit.format(numBytes / 1e6)} MB`;
+}
+
+const strengths: Record<Strength, string> = {
+	code: 'code',
+	conversation: 'conversation',
+	short_answers: 'short answers',
+	tools: 'using tools',
+	writing: 'writing'
+};
+
+/** The models, and how the engine that runs them is. */
+export const models = {
+	title: 'Models',
+	choose: (title: string) => `Model: ${title}`,
+	none: 'No model',
+	size,
+	speed: (numPerSecond: number) => `${oneDigit.format(numPerSecond)} tokens/s`,
+	speedUnknown: 'speed not measured yet',
+	window: (numTokens: number) => `${number.format(numTokens)} tokens of context`,
+	here: 'this machine',
+	remote: 'another machine',
+	strengths,
+	goodAt: (what: Strength[]) =>
+		`Good at ${new Intl.ListFormat('en').format(what.map((one) => strengths[one]))}`,
+	more: 'More models',
+	fetch: 'Fetch',
+	fetchOne: (title: string, numBytes: number) => `Fetch ${title}, ${size(numBytes)}`,
+	askAnAdministrator: 'An administrator of this server can fetch them.',
+	manage: 'Manage models',
+	close: 'Close',
+	fetching: (title: string) => `Fetching ${title}`,
+	progress: (numDone: number, num: number) => `${size(numDone)} of ${size(num)}`,
+	notFetched: (title: string, why: string) => `${title} could not be fetched. ${why}`,
+	hide: (title: string) => `Hide the download of ${title}`,
+	offline: 'You are offline. What you write is kept, and goes out when you are back.',
+	unreachable: 'The server cannot be reached. Trying again by itself…',
+	starting: 'The model is being loaded. Messages wait for it.',
+	restarting: 'The model is being loaded again after a problem. Messages wait for it.',
+	down: 'No model can answer at the moment.'
+};

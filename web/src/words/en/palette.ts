@@ -1,0 +1,31 @@
+export const palette = {
+	title: 'Find anything',
+	placeholder: 'Find a conversation or an action…',
+	results: 'Results',
+	actions: 'Actions',
+	recent: 'Recent conversations',
+	conversations: 'Conversations',
+	untitled: 'New chat',
+	archived: 'Archived',
+	searching: 'Searching…',
+	nothing: (query: string) => `Nothing found for “${query}”. Try another word, or fewer letters.`,
+	numResults: (count: number) => (count === 1 ? '1 result' : `${count} results`),
+
+	willRun: (label: string) => `Enter: ${label}`,
+	willOpen: (title: string) => `Enter opens “${title}”`,
+	willJump: (title: string) => `Enter goes to where it was said in “${title}”`,
+	toChoose: 'choose',
+	toClose: 'close',
+
+	shortcuts: 'Keyboard shortcuts',
+	anywhere: 'Anywhere',
+	writing: 'While writing',
+	inTheList: 'In the list of conversations',
+	send: 'Send the message',
+	newLine: 'New line',
+	commands: 'Commands, at the beginning of a message',
+	previousRow: 'Conversation above',
+	nextRow: 'Conversation below',
+	rename: 'Rename',
+	open: 'Open'
+};

@@ -1,0 +1,278 @@
+/** Settings, and administration. */
+const many = (count: number, one: string, several: string) =>
+	`${count.toLocaleString('en')} ${count === 1 ? one : several}`;
+
+export const settings = {
+	title: 'Settings',
+	sections: 'Sections of the settings',
+	all: 'All settings',
+	administration: 'Administration',
+	names: {
+		account: 'Account',
+		keys: 'API keys',
+		appearance: 'Appearance',
+		chat: 'Chat',
+		shares: 'Shared links',
+		data: 'Data',
+		people: 'People',
+		invites: 'Invitations',
+		models: 'Models',
+		limits: 'Limits'
+	},
+	cancel: 'Cancel',
+	saved: 'Saved.',
+	again: 'Try again',
+	loading: 'Loading',
+	roles: { admin: 'Administrator', member: 'Member' },
+
+	account: {
+		signedInAs: (name: string, isAdmin: boolean) =>
+			`Signed in as ${name}${isAdmin ? ', administrator' : ''}.`,
+		signOut: 'Sign out',
+		signOutFailed: 'You are still signed in: the server could not be reached. Try again.',
+		name: 'Name',
+		nameAbout: 'You sign in with it, and administrators see it.',
+		newName: 'Your name',
+		nameMissing: 'A name has at least one character.',
+		nameTaken: 'This name is taken. Choose another.',
+		rename: 'Change name',
+		password: 'Password',
+		passwordAbout: 'Every other browser you are signed in with is signed out.',
+		current: 'Current password',
+		next: 'New password',
+		nextRule: 'At least 8 characters.',
+		currentMissing: 'Type the password you have now.',
+		passwordWrong: 'This is not your password.',
+		changePassword: 'Change password',
+		passwordChanged: 'Your password is changed. Your other browsers are signed out.',
+		sessions: 'Where you are signed in',
+		sessionsAbout: (days: number) =>
+			`A browser stays signed in for ${many(days, 'day', 'days')}. Sign out any you do not know.`,
+		browserOn: (browser: string, system: string) => `${browser} on ${system}`,
+		unknownBrowser: 'A browser',
+		thisOne: 'this one',
+		lastSeen: (when: string) => `Last seen ${when}`,
+		since: (day: string) => `signed in ${day}`,
+		endSession: (browser: string) => `Sign out ${browser}`,
+		end: 'Sign out',
+		danger: 'Delete account',
+		dangerAbout: 'For good, with everything in it. There is no way back.',
+		deleteAction: 'Delete my account',
+		deleteTitle: 'Delete your account?',
+		deleteAbout: 'This goes at once and for good:',
+		deleteList: [
+			'every conversation, folder and rating',
+			'every link you shared: nobody can open them any more',
+			'your API keys: programs that use them stop working',
+			'your name and password; you are signed out everywhere'
+		],
+		deleteHint: 'If you may want to read any of it again, export your data first.',
+		deletePassword: 'Your password',
+		lastAdmin: 'You are the only administrator. Make someone else one first.'
+	},
+
+	keys: {
+		about: 'For programs that talk to hitsend as you, such as any OpenAI client.',
+		label: 'Label of a new key',
+		labelHint: 'Where it will be used, so that you know it again.',
+		labelMissing: 'Give the key a label.',
+		create: 'Create key',
+		once: 'Copy it now: it is shown only this once.',
+		copy: 'Copy key',
+		none: 'You have no keys.',
+		created: (day: string) => `made ${day}`,
+		lastUsed: (when: string) => `last used ${when}`,
+		neverUsed: 'never used',
+		remove: (label: string) => `Delete key ${label}`,
+		removeTitle: 'Delete this key?',
+		removeAbout: (label: string) =>
+			`Programs that use “${label}” can no longer sign in. A key that is deleted cannot be brought back.`,
+		removeAction: 'Delete key',
+		how: 'How to use a key',
+		curl: 'curl',
+		python: 'Python',
+		copySnippet: 'Copy example',
+		example: 'What is a monad?'
+	},
+
+	appearance: {
+		about: 'Kept in this browser, for this device.',
+		theme: 'Theme',
+		themes: { system: 'System', light: 'Light', dark: 'Dark' },
+		textSize: 'Text size',
+		textSizes: { small: 'Small', normal: 'Normal', large: 'Large' },
+		density: 'Density',
+		densities: { airy: 'Airy', compact: 'Compact' },
+		language: 'Language',
+		automatic: 'As the browser asks'
+	},
+
+	chat: {
+		presets: 'How answers are written',
+		presetsAbout: 'For your next messages, in this browser.',
+		preset: {
+			model: { name: 'As the model is', about: 'The model’s own settings. Right for most things.' },
+			exact: {
+				name: 'Exact',
+				about: 'Keeps to the likeliest words. For facts, code and summaries.'
+			},
+			balanced: { name: 'Balanced', about: 'Some freedom, little risk. For everyday questions.' },
+			inventive: {
+				name: 'Inventive',
+				about: 'Dares more and errs more. For ideas, names and stories.'
+			},
+			custom: { name: 'My own numbers', about: 'For those who know what they do.' }
+		},
+		modelDecides: 'the model decides',
+		fields: {
+			temperature: {
+				name: 'Temperature',
+				about: 'Higher dares more; 0 always takes the likeliest.'
+			},
+			top_p: { name: 'Top-p', about: 'Chooses among the words that make up this share.' },
+			top_k: { name: 'Top-k', about: 'Chooses among so many likeliest words; 0 is all.' },
+			min_p: { name: 'Min-p', about: 'Leaves out words much unlikelier than the likeliest.' },
+			max_tokens: { name: 'Longest answer', about: 'In tokens; about ¾ of a word each.' },
+			seed: { name: 'Seed', about: 'The same seed and question give the same answer.' }
+		},
+		range: (least: string, most: string) => `${least} to ${most}`,
+		above: (least: string, most: string) => `more than ${least}, up to ${most}`,
+		notANumber: 'This has to be a number.',
+		notWhole: 'This has to be a whole number.',
+		outOfRange: (range: string) => `This has to be ${range}.`,
+		emptyHint: 'An empty field leaves it to the model.',
+		instructions: 'Instructions',
+		instructionsAbout:
+			'What the model is told before every chat. Whoever runs this server sets it (HITSEND_INSTRUCTIONS).',
+		noInstructions: 'The model is told nothing.'
+	},
+
+	shares: {
+		about: 'Anyone with such a link can read the conversation as it was when you shared it.',
+		forbidden: 'Sharing is turned off on this server.',
+		none: 'You have shared nothing. The menu below an answer has “Share”.',
+		untitled: 'Untitled',
+		sharedOn: (day: string) => `shared ${day}`,
+		open: (title: string) => `Open the shared page of ${title}`,
+		copy: (title: string) => `Copy the link to ${title}`,
+		remove: (title: string) => `Stop sharing ${title}`,
+		removeTitle: 'Stop sharing?',
+		removeAbout: (title: string) =>
+			`The link to “${title}” stops working for everyone. The conversation itself stays.`,
+		removeAction: 'Stop sharing'
+	},
+
+	data: {
+		export: 'Export',
+		exportAbout:
+			'Everything of yours in one zip: conversations as JSON and as Markdown, and your account.',
+		exportAction: 'Export everything',
+		exportBegun: 'The download has begun. Your browser shows how far it is.',
+		import: 'Import',
+		importAbout:
+			'Conversations from a ChatGPT export (zip), an Open WebUI export (JSON), or an export of hitsend. What you have stays as it is.',
+		choose: 'Choose a file',
+		drop: 'or drop it here',
+		atMost: (size: string) => `At most ${size}.`,
+		tooLarge: (name: string, size: string) =>
+			`${name} is too large. This server takes at most ${size}.`,
+		notAFile: 'That is neither a zip nor a JSON file. Choose the file as you downloaded it.',
+		reading: (name: string) => `Reading ${name}. Keep this page open.`,
+		refused: (name: string) => `${name} was not imported, and nothing has changed.`,
+		others: 'Import the others',
+		again: 'Try again',
+		sources: { chatgpt: 'ChatGPT', open_webui: 'Open WebUI', hitsend: 'hitsend' },
+		done: (conversations: number, messages: number, source: string) =>
+			`${many(conversations, 'conversation', 'conversations')} with ${many(messages, 'message', 'messages')} came in from ${source}.`,
+		nothingNew: (source: string) => `There was nothing new in this export of ${source}.`,
+		alreadyHere: (count: number) =>
+			`${many(count, 'conversation was', 'conversations were')} here already.`,
+		leftOut: (count: number) =>
+			`${many(count, 'conversation was', 'conversations were')} left out:`,
+		leftOutMore: (count: number) => `and ${count.toLocaleString('en')} more`,
+		untitled: 'Untitled',
+		parts: 'Only text comes in. Left out of the conversations:',
+		part: {
+			images: (count: number) => many(count, 'image', 'images'),
+			files: (count: number) => many(count, 'file', 'files'),
+			tools: (count: number) => many(count, 'use of a tool', 'uses of tools'),
+			other: (count: number) => many(count, 'other part', 'other parts')
+		}
+	},
+
+	people: {
+		about: 'Everybody with an account here. What they write is theirs: you do not see it.',
+		you: 'you',
+		disabled: 'disabled',
+		conversations: (count: number) => many(count, 'conversation', 'conversations'),
+		joined: (day: string) => `here since ${day}`,
+		lastSeen: (when: string) => `last seen ${when}`,
+		neverSeen: 'not seen yet',
+		menu: (name: string) => `What to do with ${name}`,
+		makeAdmin: 'Make administrator',
+		makeMember: 'Make member',
+		disable: 'Disable',
+		enable: 'Enable',
+		remove: 'Delete',
+		nowAdmin: (name: string) => `${name} is an administrator now.`,
+		nowMember: (name: string) => `${name} is a member now.`,
+		nowDisabled: (name: string) =>
+			`${name} is signed out everywhere and cannot sign in until enabled.`,
+		nowEnabled: (name: string) => `${name} can sign in again.`,
+		removed: (name: string) => `The account of ${name} is deleted.`,
+		removeTitle: (name: string) => `Delete the account of ${name}?`,
+		removeAbout: (count: number) =>
+			`It goes for good with ${many(count, 'conversation', 'conversations')}, every shared link and API key. To keep somebody out for a while, disable the account instead.`,
+		removeAction: 'Delete account'
+	},
+
+	invites: {
+		about: 'A link lets one person create an account here. It is valid for a week.',
+		member: 'Invite a member',
+		admin: 'Invite an administrator',
+		once: 'Send this link to one person. It is shown only this once.',
+		copy: 'Copy link',
+		none: 'No invitation is open.',
+		made: (day: string) => `made ${day}`,
+		openUntil: (day: string) => `open until ${day}`,
+		expired: (day: string) => `expired ${day}`,
+		used: (name: string) => `used by ${name}`,
+		remove: 'Withdraw invitation',
+		removeTitle: 'Withdraw this invitation?',
+		removeAbout: 'Its link stops working. Whoever you sent it to needs a new one.',
+		removeAction: 'Withdraw'
+	},
+
+	models: {
+		here: 'On this server',
+		hereAbout: 'Everybody here can choose any of these.',
+		none: 'The engine offers no model right now.',
+		isDefault: 'default',
+		offers: 'To fetch',
+		offersAbout: 'Weights are downloaded to this server and checked.',
+		noOffers: 'This engine has nothing to fetch.',
+		allHere: 'Everything in the catalogue is here.',
+		remove: (title: string) => `Remove ${title}`,
+		removeTitle: (title: string) => `Remove ${title}?`,
+		removeAbout: (size: string) =>
+			`Its weights (${size}) are deleted from this server. It can be fetched again. Conversations stay.`,
+		removeAction: 'Remove model'
+	},
+
+	limits: {
+		about:
+			'What this server allows. Whoever runs it sets these by the names given, and starts it again.',
+		on: 'on',
+		off: 'off',
+		none: 'none',
+		rules: {
+			instructions: 'Instructions for every chat',
+			max_message_chars: 'Longest message, in characters',
+			max_answer_tokens: 'Longest answer, in tokens',
+			num_window_tokens: 'Window of the model, in tokens',
+			max_import_bytes: 'Largest import',
+			session_days: 'A browser stays signed in for, in days',
+			allow_sharing: 'Sharing by link'
+		}
+	}
+};

@@ -1,0 +1,24 @@
+export const ui = {
+	close: 'Close',
+	copy: 'Copy',
+	copied: 'Copied',
+	notCopied: 'The browser did not let us copy',
+	dismiss: 'Dismiss',
+	loading: 'Loading',
+	notices: 'Notices',
+	showTyped: 'Show what you type',
+	hideTyped: 'Hide what you type',
+	/** What is printed on the keys of a keyboard. */
+	keys: {
+		ctrl: 'Ctrl',
+		alt: 'Alt',
+		shift: 'Shift',
+		enter: 'Enter',
+		escape: 'Esc',
+		tab: 'Tab',
+		backspace: 'Backspace',
+		delete: 'Delete',
+		home: 'Home',
+		end: 'End'
+	}
+};

@@ -1,0 +1,9 @@
+/** One sentence about what went wrong, in the words of the page. */
+import type { Failure } from '$/api/wire';
+import type { Words } from '$/words/words';
+
+export function sentenceOf(failure: Failure, { problems }: Words): string {
+	if (failure.code === 'unreachable') return problems.unreachable;
+	const known = problems.byCode[failure.code ?? ''];
+	return known ?? failure.message;
+}
