@@ -17,7 +17,7 @@ export default defineConfig({
 			}
 		}),
 		onlyModernFonts(),
-		blockTheFirstPaint(),
+		themeFirst(),
 		tellTheServiceWorker()
 	],
 	resolve: {
@@ -34,7 +34,11 @@ export default defineConfig({
 		assetsInlineLimit: 0,
 		modulePreload: { polyfill: false },
 		rolldownOptions: {
-			input: { index: here('./index.html'), sw: here('./src/offline/sw.ts') },
+			input: {
+				index: here('./index.html'),
+				sw: here('./src/offline/sw.ts'),
+				first: here('./src/first.ts')
+			},
 			output: {
 				// Small parts that every screen uses travel together, not one by one.
 				codeSplitting: {
@@ -61,14 +65,19 @@ function onlyModernFonts(): Plugin {
 	};
 }
 
-/** Nothing is painted before the theme is set. Vite's own script tag has no word for that. */
-function blockTheFirstPaint(): Plugin {
+/** The browser waits for the theme, and for nothing else, before it paints. */
+function themeFirst(): Plugin {
 	return {
-		name: 'block-the-first-paint',
+		name: 'theme-first',
 		apply: 'build',
 		transformIndexHtml: {
 			order: 'post',
-			handler: (html) => html.replace('<script type="module"', '$& blocking="render"')
+			handler: (_, { bundle }) => {
+				const first = Object.values(bundle ?? {}).find(({ name }) => name === 'first');
+				if (first === undefined) throw new Error('The build lacks src/first.ts.');
+				const attrs = { src: `/${first.fileName}` };
+				return [{ tag: 'script', attrs, injectTo: 'head-prepend' }];
+			}
 		}
 	};
 }

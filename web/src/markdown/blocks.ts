@@ -44,15 +44,11 @@ export class Blocks {
 		const source = text.replaceAll(/\r\n?/g, '\n');
 		if (isFinished || !source.startsWith(this.#settledSource)) this.#startOver();
 		const rest = source.slice(this.#settledSource.length);
-		const { tokens, links } = this.#lex(rest);
+		// Mending changes the last block alone: what is settled reads as it was written.
+		const { tokens, links } = this.#lex(isFinished ? rest : mend(rest));
 		if (Object.keys(links).length > 0) this.#made.clear();
-		if (isFinished) return tokens.flatMap((token) => this.#toBlocks(token));
-		const moving = tokens.splice(Math.max(0, tokens.length - STILL_MOVING));
-		this.#settle(source, tokens);
-		const tail = source.slice(this.#settledSource.length);
-		const mended = mend(tail);
-		const shown = mended === tail ? moving : this.#lex(mended).tokens;
-		return [...this.#settled, ...shown.flatMap((token) => this.#toBlocks(token))];
+		if (!isFinished) this.#settle(source, tokens.splice(0, tokens.length - STILL_MOVING));
+		return [...this.#settled, ...tokens.flatMap((token) => this.#toBlocks(token))];
 	}
 
 	#lex(source: string): { tokens: Token[]; links: Links } {

@@ -50,7 +50,7 @@ const KINDS: Record<string, string[]> = {
 	comment: ['comment', 'quote', 'doctag', 'deletion'],
 	keyword: ['keyword', 'selector-tag', 'meta', 'tag', 'operator', 'section'],
 	string: ['string', 'regexp', 'addition', 'char', 'link', 'template-tag'],
-	number: ['number', 'literal', 'symbol', 'bullet', 'variable.constant'],
+	number: ['number', 'literal', 'symbol', 'bullet'],
 	name: [
 		'title',
 		'name',
@@ -61,5 +61,5 @@ const KINDS: Record<string, string[]> = {
 		'selector-id',
 		'property'
 	],
-	type: ['type', 'built_in', 'class', 'params.type', 'variable', 'template-variable']
+	type: ['type', 'built_in', 'class', 'variable', 'template-variable']
 };

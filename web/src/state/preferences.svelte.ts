@@ -21,6 +21,7 @@ interface Kept {
 	isSidebarFolded: boolean;
 }
 
+/** `first.ts` reads it too, before anything is painted. */
 const KEY = 'hitsend.preferences';
 const FIRST: Kept = {
 	theme: 'system',
@@ -102,9 +103,20 @@ export class Preferences {
 	async #speak(): Promise<void> {
 		const { language } = this.#kept;
 		const wanted = language === 'auto' ? preferredLanguage(navigator.languages) : language;
-		this.words = await wordsIn(wanted);
-		this.language = wanted;
-		document.documentElement.lang = wanted;
+		this.language = (await this.#learn(wanted)) ? wanted : 'en';
+		document.documentElement.lang = this.language;
+	}
+
+	/** False where the words did not come: English is always there. */
+	async #learn(language: Language): Promise<boolean> {
+		try {
+			this.words = await wordsIn(language);
+			return true;
+		} catch (error) {
+			if (!(error instanceof TypeError)) throw error; // the browser's word for a lost file
+			this.words = en;
+			return false;
+		}
 	}
 
 	#dress(): void {

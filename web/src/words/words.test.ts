@@ -23,6 +23,7 @@ function strayWords(path: string): string[] {
 		if (node == null || typeof node !== 'object') return;
 		if (node.type === 'Text' && isSpoken && /\p{L}{2}/u.test(node.data))
 			stray.push(node.data.trim());
+		if (node.type === 'StyleDirective') return;
 		if (node.type === 'Attribute') {
 			const values = Array.isArray(node.value) ? node.value : [];
 			for (const value of values) look(value, SPOKEN.includes(node.name));
