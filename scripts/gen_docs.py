@@ -126,6 +126,7 @@ PLAIN: dict[object, str] = {
     bool: "true or false",
     Path: "path",
     NoneType: "null",
+    msgspec.UnsetType: "absent",
 }
 
 

@@ -60,10 +60,17 @@ def _declaration(name: str, struct: msgs.StructType, seen: Seen) -> str:
     if struct.array_like:
         members = ", ".join(f"{_camel(f.name)}: {_ts(f.type, seen)}" for f in struct.fields)
         return f"export type {name} = [{members}];\n"
-    lines = [f"\t{f.encode_name}: {_ts(f.type, seen)};" for f in struct.fields]
+    lines = [f"\t{_member(f)}: {_ts(f.type, seen)};" for f in struct.fields]
     if struct.tag_field is not None:
         lines.insert(0, f"\t{struct.tag_field}: '{struct.tag}';")
     return "\n".join([f"export interface {name} {{", *lines, "}\n"])
+
+
+def _member(field: msgs.Field) -> str:
+    """What may be left out is not required, and nothing stands in for it."""
+    stands_in = (field.default, field.default_factory)
+    is_optional = not field.required and stands_in == (msgspec.NODEFAULT, msgspec.NODEFAULT)
+    return f"{field.encode_name}?" if is_optional else field.encode_name
 
 
 def _ts(kind: msgs.Type, seen: Seen) -> str:

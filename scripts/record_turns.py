@@ -11,6 +11,7 @@ import msgspec
 
 from hitsend import transcript
 from hitsend.events import (
+    AnswerDelayed,
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
@@ -146,6 +147,38 @@ def variant() -> Events:
     yield from finished(2)
 
 
+def continued() -> Events:
+    """More of an answer that was cut short in the middle of a word: a message below it."""
+    start, *_, answer, read = begun("")
+    yield msgspec.structs.replace(start, action="continue")
+    yield ContextBuilt((Section("system", 1, 21), Section("user", 1, 20), Section("answer", 1, 9)))
+    spans = (Span("template", -1, 3), Span("system", 0, 5), Span("user", 1, 4))
+    yield PromptEncoded(15, 8192, 0, True, (*spans, Span("answer", 2, 3)))
+    yield TurnAccepted()
+    yield msgspec.structs.replace(answer, parent_id=EARLIER)
+    yield read
+    yield from with_first_word(said("ha", "lf", " past", " ten."))
+    yield from finished(4)
+
+
+def delayed() -> Events:
+    """An answer that waited: for its model, then for two others, then for one."""
+    *before, read = begun("Are you there?", title="Are you there?")
+    yield from before
+    yield AnswerDelayed("loading", 0)
+    yield AnswerDelayed("queue", 2)
+    yield AnswerDelayed("queue", 1)
+    yield read
+    yield from with_first_word(said("Now", " I", " am."))
+    yield from finished(3)
+
+
+def with_first_word(arrivals: Iterator[AnyEvent]) -> Iterator[AnyEvent]:
+    """As the runner tells it: the first arrival says when it came."""
+    yield msgspec.structs.replace(next(arrivals), first_word_ms=31.5)
+    yield from arrivals
+
+
 def long() -> Events:
     """Many arrivals of several tokens each, with Markdown in them."""
     yield from begun("Explain sorting.")
@@ -187,6 +220,8 @@ RECORDED = (
     tools,
     title,
     variant,
+    continued,
+    delayed,
     long,
 )
 

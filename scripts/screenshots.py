@@ -16,7 +16,8 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
-QUESTION = "In two or three sentences: why does a KV cache make an answer faster?"
+SMALL_TALK = ("Say hello in French, in one word.", "Name three uses of a hash table, briefly.")
+QUESTION = "Write quicksort in Python in a few lines, then say in one sentence when it is slow."
 LAPTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 760}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -49,15 +50,21 @@ def main() -> None:
         page = context.new_page()
         page.goto(url)
         create_account(page)
+        for question in SMALL_TALK:
+            ask(page, question)
+            page.get_by_role("link", name="New chat").first.click()
         ask(page, QUESTION)
-        shoot(page, "chat")
+        page.mouse.move(LAPTOP["width"] - 8, LAPTOP["height"] / 2)
+        shoot(page, "light")
+        page.emulate_media(color_scheme="dark")
+        shoot(page, "dark")
         page.get_by_role("button", name="Look inside").last.click()
         page.get_by_role("complementary", name="Inside the answer").wait_for()
-        page.emulate_media(color_scheme="dark")
+        page.emulate_media(color_scheme="light")
         shoot(page, "inside")
         page.reload()
         page.set_viewport_size(PHONE)
-        page.get_by_role("textbox", name="Message").wait_for()
+        page.get_by_role("article", name="Answer").last.wait_for()
         shoot(page, "phone")
         browser.close()
 

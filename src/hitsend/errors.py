@@ -11,6 +11,7 @@
     + TooFast              429  over a rate limit; says when to come back
     + UnknownModel         404  no such model here
     + PromptTooLong        400  even alone, the message does not fit the model's window
+    + BadImport            422  what was brought along cannot be read; says where
   x Unavailable          ours; trying again may work
     + EngineDown           503  no engine can take the prompt now
     + EngineLost           503  the engine died while it was answering
@@ -87,6 +88,11 @@ class UnknownModel(Refused):
 class PromptTooLong(Refused):
     code = "context_length_exceeded"
     status = 400
+
+
+class BadImport(Refused):
+    code = "bad_import"
+    status = 422
 
 
 class Unavailable(HitsendError):

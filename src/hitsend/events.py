@@ -11,15 +11,19 @@ from itertools import chain, groupby
 from typing import Literal, TypeAlias, cast
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from hitsend.messages import Message, Sampling, Source, Token, ToolCall, Usage
 
-Action: TypeAlias = Literal["next", "variant"]
-"""A new message, or another answer to the same message."""
+Action: TypeAlias = Literal["next", "variant", "continue"]
+"""A new message, another answer to the same message, or more of an answer that was cut short."""
 
 Ending: TypeAlias = Literal["stop", "length", "tool_calls", "stopped", "interrupted", "failed"]
 """Why an answer ended: by itself, out of room, to call a tool, by the person, by our crash
 or restart, or by an error."""
+
+Delay: TypeAlias = Literal["queue", "loading"]
+"""What an answer waits for: its turn among other answers, or its model."""
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
@@ -95,6 +99,18 @@ class AnswerStarted(Event, frozen=True):
     model: str
 
 
+class AnswerDelayed(Event, frozen=True):
+    """The answer has to wait before its prompt is read. May come again while it waits.
+
+    `loading` comes only where a model left memory, or died, after the turn was accepted: the
+    prompt is counted before that, which waits for the model without a word. Until then the
+    engine's status tells that it is loading."""
+
+    reason: Delay
+    num_ahead: int
+    """How many other answers wait before this one."""
+
+
 class PromptRead(Event, frozen=True):
     """The engine has read the prompt; the next thing is the first word."""
 
@@ -109,6 +125,8 @@ class TextArrived(Event, frozen=True):
 
     text: str
     tokens: tuple[Token, ...] = ()
+    first_word_ms: float | UnsetType = UNSET
+    """Only where the first word is among them: when it came, counted from Send."""
 
 
 class ToolCallArrived(Event, frozen=True):
@@ -154,6 +172,7 @@ AnyEvent: TypeAlias = (
     | TurnAccepted
     | MessageAdded
     | AnswerStarted
+    | AnswerDelayed
     | PromptRead
     | TextArrived
     | ToolCallArrived
@@ -189,5 +208,9 @@ def joined(arrivals: Sequence[TextArrived]) -> TextArrived:
     """Several arrivals of text as one."""
     if len(arrivals) == 1:
         return arrivals[0]
-    text = "".join(arrival.text for arrival in arrivals)
-    return TextArrived(text, tuple(chain.from_iterable(arrival.tokens for arrival in arrivals)))
+    told = (arrival.first_word_ms for arrival in arrivals)
+    return TextArrived(
+        "".join(arrival.text for arrival in arrivals),
+        tuple(chain.from_iterable(arrival.tokens for arrival in arrivals)),
+        next((first_word_ms for first_word_ms in told if first_word_ms is not UNSET), UNSET),
+    )

@@ -3,14 +3,24 @@
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
 Source: TypeAlias = Literal[
-    "template", "system", "developer", "memory", "summary", "file", "tool", "history", "user"
+    "template",
+    "system",
+    "developer",
+    "memory",
+    "summary",
+    "file",
+    "tool",
+    "history",
+    "user",
+    "answer",
 ]
-"""Where a piece of the prompt came from. `template` is the model's own scaffolding."""
+"""Where a piece of the prompt came from. `template` is the model's own scaffolding, `answer` the
+beginning of the answer that is continued."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
@@ -110,3 +120,17 @@ class Usage(msgspec.Struct, frozen=True):
     prefill_ms: float = 0.0
     decode_ms: float = 0.0
     is_estimated: bool = False
+    first_word_ms: float | UnsetType = UNSET
+    """From Send to the first word. Not there while nothing was said, and in older records."""
+
+
+Rating: TypeAlias = Literal["up", "down"]
+Reason: TypeAlias = Literal["wrong", "not_helpful", "unsafe", "style", "other"]
+
+
+class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person thinks of an answer."""
+
+    rating: Rating
+    reason: Reason | None = None
+    text: Annotated[str, Meta(max_length=2000)] = ""

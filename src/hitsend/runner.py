@@ -16,6 +16,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Seque
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from itertools import groupby
 
+import msgspec
+
 from hitsend import transcript
 from hitsend.errors import HitsendError, StoreDown, Unavailable
 from hitsend.events import (
@@ -116,19 +118,29 @@ class Runner:
         events = await self._store.turns.events(turn_id, user_id)
         return events[:after], _told(events[after:])
 
-    async def stop(self, user_id: str, conversation_id: str, turn_id: str | None = None) -> None:
-        """End the person's turns in a conversation, or one of them. What was said is kept.
-        Stopping what has ended already does nothing."""
-        for work in list(self._turns.values()):
-            turn = work.turn
-            is_theirs = (turn.user_id, turn.conversation_id) == (user_id, conversation_id)
-            if is_theirs and turn_id in (None, turn.turn_id):
-                await work.cut("stopped")
+    async def stop(
+        self, user_id: str, conversation_id: str | None = None, turn_id: str | None = None
+    ) -> None:
+        """End the person's turns: all, those in a conversation, or one of them. What was said
+        is kept. Stopping what has ended already does nothing. Raises StoreDown where an end could
+        not be stored, once all have ended."""
+        cuts = [
+            work.begin_cut("stopped")
+            for work in self._turns.values()
+            if work.turn.user_id == user_id
+            and conversation_id in (None, work.turn.conversation_id)
+            and turn_id in (None, work.turn.turn_id)
+        ]
+        if cuts:
+            await asyncio.wait(cuts)
+        for problem in [cut.exception() for cut in cuts]:
+            if problem:
+                raise problem
 
     def abandon(self, turn: RunningTurn) -> None:
         """End a turn that nobody will read, without waiting for it."""
         if work := self._turns.get(turn.turn_id):
-            work.cutting = asyncio.create_task(work.cut("stopped"))
+            work.begin_cut("stopped")
 
     async def close(self) -> None:
         """Take no more turns, and end those that run. What was said is kept; what cannot be
@@ -136,7 +148,7 @@ class Runner:
         self._is_closing = True
         if self._starting:
             await asyncio.wait(self._starting, timeout=PATIENCE_S)
-        cuts = [asyncio.create_task(work.cut("interrupted")) for work in self._turns.values()]
+        cuts = [work.begin_cut("interrupted") for work in self._turns.values()]
         if cuts:
             await asyncio.wait(cuts)
         if self._committing:
@@ -227,8 +239,6 @@ class _Work:
 
     turn: RunningTurn
     task: asyncio.Task[None]
-    cutting: asyncio.Task[None]
-    """Kept here because the event loop alone would let it be collected half-way."""
 
     def __init__(
         self, user_id: str, events: AsyncGenerator[AnyEvent, None], tell: Callable[["_Work"], None]
@@ -236,9 +246,12 @@ class _Work:
         self._user_id = user_id
         self._events = events
         self._tell = tell
+        self._cutting: asyncio.Task[None] | None = None
+        """Kept here because the event loop alone would let it be collected half-way."""
         self._began = time.perf_counter()
         self._untold: list[tuple[float, AnyEvent]] = []
         self._num_told = 0
+        self._has_spoken = False
         self._has_ended = False
 
     async def until_accepted(self, check: Callable[[], None]) -> RunningTurn:
@@ -270,8 +283,14 @@ class _Work:
             log.exception("turn %s failed", self.turn.turn_id)
             self._add(_failure(BROKEN))
 
-    async def cut(self, ending: Ending) -> None:
-        """End the turn now and wait until its end is stored. Raises StoreDown if it cannot be."""
+    def begin_cut(self, ending: Ending) -> asyncio.Task[None]:
+        """End the turn now, whether or not anyone waits for it. Done when its end is stored;
+        fails with StoreDown if it cannot be."""
+        if self._cutting is None or self._cutting.done():
+            self._cutting = asyncio.create_task(self._cut(ending))
+        return self._cutting
+
+    async def _cut(self, ending: Ending) -> None:
         self.task.cancel()
         await asyncio.wait([self.task])
         await self._events.aclose()  # a task cancelled before its first step never entered it
@@ -307,7 +326,11 @@ class _Work:
         self._has_ended = isinstance(event, TurnFinished | TurnFailed)
         if not self._untold:
             self._tell(self)
-        self._untold.append((self._now_ms(), event))
+        at_ms = self._now_ms()
+        if not self._has_spoken and isinstance(event, TextArrived) and event.text:
+            self._has_spoken = True
+            event = msgspec.structs.replace(event, first_word_ms=at_ms)
+        self._untold.append((at_ms, event))
 
     def _now_ms(self) -> float:
         return round((time.perf_counter() - self._began) * 1000, 3)

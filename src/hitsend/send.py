@@ -16,7 +16,8 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     """None begins a new conversation."""
     parent_id: str | None = None
-    """What the message follows; for a variant, the message to answer again."""
+    """What the message follows; for a variant, the message to answer again; to continue, the
+    answer that was cut short."""
     message_id: str | None = None
     text: str = ""
     given: tuple[Message, ...] = ()
@@ -61,12 +62,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def said(self) -> Message | None:
-        """What the person says in this turn. A variant says nothing new."""
-        if self.is_api or self.send.action == "variant":
+        """What the person says in this turn, if anything."""
+        if self.is_api or self.send.action != "next":
             return None
         return Message("user", (Text(self.send.text),), "user")
 
     @property
     def question_id(self) -> str | None:
-        """The message that is answered."""
-        return self.send.parent_id if self.send.action == "variant" else self.send.message_id
+        """The message that the answer follows."""
+        return self.send.message_id if self.send.action == "next" else self.send.parent_id

@@ -108,10 +108,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     )
 
     max_body_bytes: Annotated[Count, about("Largest request body.")] = 4_194_304
+    max_import_bytes: Annotated[
+        Count, about("Largest file of conversations a person may bring along.")
+    ] = 268_435_456
     max_message_chars: Annotated[Count, about("Longest message a person may send.")] = 1_000_000
     session_days: Annotated[
         int, Meta(ge=1, le=400, description="Days until a signed-in browser has to sign in again.")
     ] = 30
+    allow_sharing: Annotated[
+        bool, about("People may share conversations by a link. If not, no such link can be read.")
+    ] = True
     sign_in_tries: Annotated[
         Count, about("Failed sign-ins a minute from one address, before it has to wait.")
     ] = 10

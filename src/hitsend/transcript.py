@@ -9,8 +9,10 @@ from functools import reduce
 from typing import Literal, TypeAlias, assert_never
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from hitsend.events import (
+    AnswerDelayed,
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
@@ -80,9 +82,9 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             return _with(transcript, messages=(*transcript.messages, said))
         case PromptRead():
             return _with_last(transcript, usage=_usage_of_prompt(event))
-        case TextArrived(text=text, tokens=tokens):
+        case TextArrived(text=text):
             last = transcript.messages[-1]
-            usage = _with_output(last.usage or Usage(), len(tokens))
+            usage = _with_output(last.usage or Usage(), event)
             return _with_last(transcript, parts=_appended(last.parts, text), usage=usage)
         case ToolCallArrived(call=call):
             return _with_last(transcript, parts=(*transcript.messages[-1].parts, call))
@@ -95,7 +97,7 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
         case TurnFailed():
             failed = _closed(transcript, "failed", problem=event.message)
             return _with(failed, ending="failed", failure=event)
-        case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
+        case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted() | AnswerDelayed():
             return transcript
         case _:
             assert_never(event)
@@ -119,9 +121,16 @@ def _usage_of_prompt(read: PromptRead) -> Usage:
     )
 
 
-def _with_output(usage: Usage, num_tokens: int) -> Usage:
-    total = usage.num_output_tokens + num_tokens
-    return msgspec.structs.replace(usage, num_output_tokens=total)
+def _with_output(usage: Usage, arrived: TextArrived) -> Usage:
+    total = usage.num_output_tokens + len(arrived.tokens)
+    counted = msgspec.structs.replace(usage, num_output_tokens=total)
+    return _with_first_word(counted, arrived.first_word_ms)
+
+
+def _with_first_word(usage: Usage, first_word_ms: float | UnsetType) -> Usage:
+    if first_word_ms is UNSET:
+        return usage
+    return msgspec.structs.replace(usage, first_word_ms=first_word_ms)
 
 
 def _appended(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
@@ -140,6 +149,14 @@ def _closed(
     """The last message ends here, unless it already has."""
     if not transcript.messages or transcript.messages[-1].status != "in_progress":
         return transcript
-    status = "partial" if ending in PARTIAL else "failed" if ending == "failed" else "finished"
-    usage = usage or transcript.messages[-1].usage
+    so_far = transcript.messages[-1].usage
+    if usage and so_far:
+        usage = _with_first_word(usage, so_far.first_word_ms)  # which no engine can know
+    usage = usage or so_far
+    status = status_at(ending)
     return _with_last(transcript, status=status, ending=ending, usage=usage, problem=problem)
+
+
+def status_at(ending: Ending) -> Status:
+    """What an answer is once it has ended so."""
+    return "partial" if ending in PARTIAL else "failed" if ending == "failed" else "finished"

@@ -17,7 +17,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from hitsend.engine import Engine
-from hitsend.events import AnswerFinished, AnyEvent, Ending, TurnFinished
+from hitsend.events import AnswerFinished, AnyEvent, Ending, PromptEncoded, TurnFinished
 from hitsend.send import Send
 from hitsend.settings import Settings
 from hitsend.steps.accept import accept
@@ -60,3 +60,14 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
                 ending = event.ending
 
     yield TurnFinished(ending)
+
+
+async def weigh(send: Send, services: Services) -> PromptEncoded:
+    """What a Send would take of the model's window, by the same steps. Nothing is kept, no
+    model is loaded for it, and what would refuse the Send is raised here too."""
+    settings, store, engine = services.settings, services.store, services.engine
+    await engine.require_ready(send.model)
+    turn = await admit(send, engine, settings)
+    context, _ = await build_context(turn, store, settings)
+    _, encoded = await encode_prompt(context, turn, engine)
+    return encoded

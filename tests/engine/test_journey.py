@@ -65,6 +65,27 @@ async def test_a_real_model_answers_and_what_it_read_before_is_cached(world: Wor
     assert stored["mapping"][second.answer["id"]]["message"] == second.answer
 
 
+async def test_a_real_model_goes_on_with_an_answer_that_was_cut_short(world: World) -> None:
+    ada = await world.someone("ada")
+    asked, greedy = "Why is the sky blue?", {"temperature": 0}
+    whole = await ada.send(asked, sampling=greedy | {"max_tokens": 24})
+    cut = await ada.send(asked, sampling=greedy | {"max_tokens": 9})
+    assert cut.answer
+    more = await ada.send(
+        "",
+        action="continue",
+        messages=[],
+        conversation_id=cut.conversation_id,
+        parent_message_id=cut.answer["id"],
+        sampling=greedy | {"max_tokens": 15},
+    )
+    assert cut.text + more.text == whole.text
+    assert more.answer
+    usage = more.answer["metadata"]["usage"]
+    assert usage["num_cached_tokens"] > cut.answer["metadata"]["usage"]["num_input_tokens"]
+    assert usage["first_word_ms"] > 0
+
+
 async def test_a_killed_engine_is_told_within_five_seconds_and_the_next_message_is_answered(
     world: World, others: set[int]
 ) -> None:

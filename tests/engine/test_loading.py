@@ -120,9 +120,13 @@ async def test_a_model_asked_for_by_name_is_loaded_beside_the_default(
     async with running(first_start, shelf) as engine:
         await engine.resolve("auto")
         assert [facts.name for facts in await engine.models()] == [shelf.default, shelf.small]
+        with pytest.raises(EngineDown, match="is not loaded"):
+            await engine.require_ready(shelf.small)
+        assert len(engine_processes() - others) == 1
         prompt = await prompt_of(engine, "Hello there.", shelf.small)
         assert prompt.model == shelf.small
         assert (await answer_of(engine, prompt)).text
+        await engine.require_ready(shelf.small)
         assert len(engine_processes() - others) == 2
 
 

@@ -1,5 +1,6 @@
 """Every route, with every kind of credential. A route without an entry here fails."""
 
+import re
 from uuid import uuid4
 
 import httpx2
@@ -11,11 +12,16 @@ from hitsend.server.calls import Access, Endpoint
 from hitsend.server.people import COOKIE
 from hitsend.server.routes import ROUTES
 
+FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
 EXPECTED = {
     "GET /": Access.ANYONE,
     "GET /c/{conversation_id}": Access.ANYONE,
     "GET /invite/{token}": Access.ANYONE,
+    "GET /share/{share_id}": Access.ANYONE,
     "GET /assets/{name}": Access.ANYONE,
+    "GET /icons/{name}": Access.ANYONE,
+    "GET /manifest.webmanifest": Access.ANYONE,
+    "GET /sw.js": Access.ANYONE,
     "GET /healthz": Access.ANYONE,
     "GET /readyz": Access.ANYONE,
     "GET /backend-api/accounts/check": Access.ANYONE,
@@ -24,6 +30,14 @@ EXPECTED = {
     "POST /backend-api/accounts/sign-up": Access.ANYONE,
     "POST /backend-api/accounts/sign-out": Access.SESSION,
     "GET /backend-api/me": Access.PERSON,
+    "PATCH /backend-api/me": Access.SESSION,
+    "POST /backend-api/me/password": Access.SESSION,
+    "DELETE /backend-api/me": Access.SESSION,
+    "GET /backend-api/export": Access.SESSION,
+    "POST /backend-api/import": Access.SESSION,
+    "GET /backend-api/people": Access.ADMIN,
+    "PATCH /backend-api/people/{user_id}": Access.ADMIN,
+    "DELETE /backend-api/people/{user_id}": Access.ADMIN,
     "GET /backend-api/sessions": Access.SESSION,
     "DELETE /backend-api/sessions/{session_id}": Access.SESSION,
     "GET /backend-api/keys": Access.SESSION,
@@ -33,12 +47,26 @@ EXPECTED = {
     "POST /backend-api/invites": Access.ADMIN,
     "DELETE /backend-api/invites/{invite_id}": Access.ADMIN,
     "GET /backend-api/models": Access.PERSON,
+    "POST /backend-api/models/{name:path}/pull": Access.ADMIN,
+    "DELETE /backend-api/models/{name:path}": Access.ADMIN,
+    "GET /backend-api/rules": Access.PERSON,
     "GET /backend-api/status": Access.PERSON,
     "GET /backend-api/conversations": Access.PERSON,
     "GET /backend-api/conversation/{conversation_id}": Access.PERSON,
     "PATCH /backend-api/conversation/{conversation_id}": Access.PERSON,
     "DELETE /backend-api/conversation/{conversation_id}": Access.PERSON,
+    f"PUT {FEEDBACK}": Access.PERSON,
+    f"DELETE {FEEDBACK}": Access.PERSON,
+    "GET /backend-api/folders": Access.PERSON,
+    "POST /backend-api/folders": Access.PERSON,
+    "PATCH /backend-api/folders/{folder_id}": Access.PERSON,
+    "DELETE /backend-api/folders/{folder_id}": Access.PERSON,
+    "POST /backend-api/conversation/{conversation_id}/shares": Access.SESSION,
+    "GET /backend-api/shares": Access.SESSION,
+    "DELETE /backend-api/shares/{share_id}": Access.SESSION,
+    "GET /backend-api/share/{share_id}": Access.ANYONE,
     "POST /backend-api/f/conversation": Access.PERSON,
+    "POST /backend-api/f/conversation/prepare": Access.PERSON,
     "GET /backend-api/f/conversation/{turn_id}/events": Access.PERSON,
     "POST /backend-api/stop_conversation": Access.PERSON,
     "GET /backend-api/turn/{turn_id}": Access.PERSON,
@@ -50,6 +78,10 @@ BODIES = {
     "POST /backend-api/keys": {"label": ""},
     "POST /backend-api/invites": {},
     "PATCH /backend-api/conversation/{conversation_id}": {"title": "mine now"},
+    f"PUT {FEEDBACK}": {"rating": "down", "text": "mine now"},
+    "POST /backend-api/folders": {"name": "Work"},
+    "PATCH /backend-api/folders/{folder_id}": {"name": "mine now"},
+    "POST /backend-api/conversation/{conversation_id}/shares": {"current_node": "{message_id}"},
     "POST /backend-api/stop_conversation": {"conversation_id": "{conversation_id}"},
 }
 CANARY = "canary-5f1d"
@@ -67,9 +99,7 @@ def test_every_route_has_its_entry() -> None:
 
 async def call(route: Endpoint, http: httpx2.AsyncClient, **ids: str) -> httpx2.Response:
     unknown = str(uuid4())
-    path = route.path
-    for part in ("conversation_id", "turn_id", "session_id", "key_id", "invite_id", "model"):
-        path = path.replace(f"{{{part}}}", ids.get(part, unknown))
+    path = re.sub(r"{(\w+)(?::path)?}", lambda part: ids.get(part[1], unknown), route.path)
     body = {
         key: ids.get(value.strip("{}"), unknown) if value.startswith("{") else value
         for key, value in BODIES.get(name(route), {}).items()
@@ -153,10 +183,25 @@ async def test_not_yours_and_not_there_answer_alike(world: World) -> None:
         "turn_id": heard.turn_id,
         "session_id": (await ada.http.get("/backend-api/sessions")).json()["items"][0]["id"],
         "key_id": (await ada.http.get("/backend-api/keys")).json()["items"][0]["id"],
+        "message_id": heard.of_type("input_message")["input_message"]["id"],
+        "folder_id": (await world.house.services.store.folders.create(ada.user_id, CANARY)).id,
     }
+    hers["share_id"] = await shared(ada, hers)
     await check_alike(eve, hers)
     await check_alike(Someone(await with_header(world, f"Bearer {eve.key}"), "", "", ""), hers)
-    assert (await ada.conversation(heard.conversation_id))["title"] != "mine now"
+    tree = await ada.http.get(f"/backend-api/conversation/{heard.conversation_id}")
+    folders = await ada.http.get("/backend-api/folders")
+    assert "mine now" not in tree.text + folders.text
+    assert len(folders.json()["items"]) == 1
+    assert (await eve.http.get(f"/backend-api/share/{hers['share_id']}")).status_code == 200
+
+
+async def shared(ada: Someone, hers: dict[str, str]) -> str:
+    made = await ada.http.post(
+        f"/backend-api/conversation/{hers['conversation_id']}/shares",
+        json={"current_node": hers["message_id"]},
+    )
+    return str(made.json()["id"])
 
 
 async def check_alike(eve: Someone, hers: dict[str, str]) -> None:

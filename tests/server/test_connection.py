@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.server.world import World
 from uvicorn.server import ServerState
 
@@ -19,12 +21,21 @@ ASKING = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 
 class Hasty(Connection):
     headers_s = 0.2
-    body_s = 0.4
+    body_s = 1.0
+    body_step = 10
+    most_body_bytes = 1000
+    rest_s = 0.2
 
 
 @pytest.fixture
 async def hasty_port(world: World) -> AsyncGenerator[int]:
-    config = uvicorn.Config(build_app(world.house), lifespan="off", log_config=None)
+    async with hastily(build_app(world.house)) as port:
+        yield port
+
+
+@asynccontextmanager
+async def hastily(app: ASGIApp) -> AsyncGenerator[int]:
+    config = uvicorn.Config(app, lifespan="off", log_config=None)
     config.load()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Hasty(config, ServerState(), {}), "127.0.0.1", 0)
@@ -87,6 +98,25 @@ async def test_who_does_not_come_to_the_end_is_hung_up_on(hasty_port: int, begun
     assert await said(hasty_port, begun) == b""
 
 
+async def test_a_large_body_has_its_time_for_each_step(hasty_port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", hasty_port)
+    writer.write(
+        b"POST /backend-api/accounts/first HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+        b"content-type: application/json\r\ncontent-length: 40\r\n\r\n"
+    )
+    began = time.monotonic()
+    async with asyncio.timeout(5):
+        for _ in range(3):
+            writer.write(b" " * 10)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(Hasty.body_s * 0.4):
+                    assert await reader.read(1) != b""
+        writer.write(b" " * 10)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400 ")
+    assert time.monotonic() - began > Hasty.body_s
+    writer.close()
+
+
 async def test_a_further_request_has_its_own_time(hasty_port: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", hasty_port)
     async with asyncio.timeout(3):
@@ -96,3 +126,68 @@ async def test_a_further_request_has_its_own_time(hasty_port: int) -> None:
         writer.write(b"\r\n\r\nGET")
         assert await reader.read() == b""
     writer.close()
+
+
+CHUNKED = b"host: 127.0.0.1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+CHUNK = b"a\r\n" + b" " * 10 + b"\r\n"
+
+
+async def heard_by_who_never_ends(port: int, asked: bytes) -> bytes:
+    """What comes back until the server hangs up, while more of the body is sent."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(asked + CHUNKED)
+    received = bytearray()
+
+    async def receive() -> None:
+        with suppress(ConnectionError):
+            while block := await reader.read(65_536):
+                received.extend(block)
+
+    receiving = asyncio.create_task(receive())
+    async with asyncio.timeout(5):
+        while not receiving.done():
+            writer.write(CHUNK)
+            await asyncio.wait({receiving}, timeout=0.02)
+    writer.close()
+    return bytes(received)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n", b"200"),
+        (b"POST /backend-api/nowhere HTTP/1.1\r\n", b"404"),
+        (b"POST /backend-api/folders HTTP/1.1\r\n", b"401"),
+    ],
+)
+async def test_who_has_their_answer_is_not_listened_to_for_ever(
+    hasty_port: int, asked: bytes, status: bytes
+) -> None:
+    heard = await heard_by_who_never_ends(hasty_port, asked)
+    assert heard.startswith(b"HTTP/1.1 " + status)
+
+
+async def test_who_ends_after_their_answer_may_ask_again_and_is_not_waited_for_for_ever(
+    hasty_port: int,
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", hasty_port)
+    async with asyncio.timeout(3):
+        for _ in range(2):
+            writer.write(b"GET /healthz HTTP/1.1\r\n" + CHUNKED + CHUNK)
+            assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 OK")
+            writer.write(b"0\r\n\r\n")
+        assert await reader.read() == b""
+    writer.close()
+
+
+async def test_there_is_an_end_to_every_body() -> None:
+    num_received = 0
+
+    async def listen(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal num_received
+        while (message := await receive())["type"] == "http.request":
+            num_received += len(message["body"])
+
+    async with hastily(listen) as port:
+        assert await heard_by_who_never_ends(port, b"POST / HTTP/1.1\r\n") == b""
+    assert 900 <= num_received <= Hasty.most_body_bytes + Hasty.body_step

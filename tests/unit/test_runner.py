@@ -1,7 +1,9 @@
 """A turn outlives the connection that asked for it, and nothing is shown before it is stored."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator
+from contextlib import aclosing, closing
 from pathlib import Path
 
 import pytest
@@ -35,24 +37,26 @@ class World:
         self.user_id = user_id
         self.runner = Runner(store)
 
-    async def words(self, *texts: str, gate: asyncio.Event) -> AsyncGenerator[AnyEvent, None]:
+    async def words(
+        self, *texts: str, gate: asyncio.Event, name: str = ""
+    ) -> AsyncGenerator[AnyEvent, None]:
         """A turn that says these words, and ends when the gate opens."""
-        yield TurnStarted(TURN, TALK, "next", "tiny", True, 1.0, Sampling())
+        yield TurnStarted(TURN + name, TALK + name, "next", "tiny", True, 1.0, Sampling())
         await self.store.turns.accept(
             NewTurn(
-                turn_id=TURN,
+                turn_id=TURN + name,
                 user_id=self.user_id,
-                conversation_id=TALK,
+                conversation_id=TALK + name,
                 creates_conversation=True,
                 action="next",
                 model="tiny",
-                message_id="q",
-                answer_id="a",
+                message_id="q" + name,
+                answer_id="a" + name,
                 created_at=1.0,
             )
         )
         yield TurnAccepted()
-        yield AnswerStarted("a", "q", "tiny")
+        yield AnswerStarted("a" + name, "q" + name, "tiny")
         for text in texts:
             yield TextArrived(text)
         await gate.wait()
@@ -140,6 +144,32 @@ async def test_stopping_at_once_still_ends_the_turn(world: World) -> None:
     turn = await world.runner.start(world.user_id, world.words("a", gate=asyncio.Event()))
     await world.runner.stop(world.user_id, TALK, TURN)
     assert (await read(turn))[-1].event == TurnFinished("stopped")
+
+
+async def test_all_turns_end_when_they_are_stopped_while_the_disk_refuses(
+    world: World, tmp_path: Path
+) -> None:
+    async def endless(name: str, ended: asyncio.Event) -> AsyncGenerator[AnyEvent, None]:
+        try:
+            async with aclosing(world.words("a", gate=asyncio.Event(), name=name)) as words:
+                async for event in words:
+                    yield event
+        finally:
+            ended.set()
+
+    ends = {name: asyncio.Event() for name in ("one", "two")}
+    for name, ended in ends.items():
+        turn = await world.runner.start(world.user_id, endless(name, ended))
+        await first_text(turn)
+    with closing(sqlite3.connect(tmp_path / "hitsend.db")) as greedy:
+        greedy.execute("BEGIN IMMEDIATE")
+        stopping = asyncio.create_task(world.runner.stop(world.user_id))
+        async with asyncio.timeout(3):
+            for ended in ends.values():
+                await ended.wait()
+        assert not stopping.done()
+    await stopping
+    assert await world.store.turns.unfinished() == []
 
 
 async def test_another_person_cannot_stop_or_follow(world: World) -> None:

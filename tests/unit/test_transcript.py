@@ -1,5 +1,8 @@
+import msgspec
+
 from hitsend import transcript
 from hitsend.events import (
+    AnswerDelayed,
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
@@ -78,3 +81,24 @@ def test_the_last_title_counts() -> None:
     assert transcript.fold([TitleChosen("Eggs", 1), TitleChosen("Boiling eggs", 2)]).title == (
         "Boiling eggs"
     )
+
+
+def test_when_the_first_word_came_outlives_what_the_engine_counted() -> None:
+    first = TextArrived("Hel", (), 31.5)
+    counted = Usage(12, 8, 2, 0.4, 21.5, 10.0)
+    done = answer_of(first, said("lo"), AnswerFinished("a", "stop", counted))
+    assert done.usage == Usage(12, 8, 2, 0.4, 21.5, 10.0, first_word_ms=31.5)
+    cut = answer_of(first, said("lo"), TurnFinished("stopped"))
+    assert cut.usage
+    assert cut.usage.first_word_ms == 31.5
+
+
+def test_usage_that_was_stored_without_a_first_word_reads_as_before() -> None:
+    old = b'{"num_input_tokens":12,"num_output_tokens":2,"prefill_ms":21.5}'
+    usage = msgspec.json.decode(old, type=Usage)
+    assert usage == Usage(num_input_tokens=12, num_output_tokens=2, prefill_ms=21.5)
+    assert b"first_word_ms" not in msgspec.json.encode(usage)
+
+
+def test_waiting_changes_nothing_of_the_answer() -> None:
+    assert answer_of(AnswerDelayed("queue", 3)) == answer_of()

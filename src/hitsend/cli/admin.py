@@ -7,6 +7,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from getpass import getpass
 from typing import Annotated, Literal, TypeAlias
 
@@ -14,10 +15,17 @@ from cyclopts import Parameter
 
 from hitsend.cli.flags import with_settings
 from hitsend.cli.screen import out, say
-from hitsend.credentials import clean_name, hash_password, hash_token, key_prefix, new_key
+from hitsend.credentials import (
+    clean_name,
+    hash_password,
+    hash_token,
+    key_prefix,
+    name_key,
+    new_key,
+)
 from hitsend.errors import NotFound, Refused
 from hitsend.settings import Loaded, Settings
-from hitsend.store import Store, User
+from hitsend.store import PersonLine, Store, User
 
 Role: TypeAlias = Literal["admin", "member"]
 Name: TypeAlias = Annotated[str, Parameter(help="The account's name.")]
@@ -51,6 +59,72 @@ def create_key(
 ) -> int:
     out.write(asyncio.run(_create_key(loaded.settings, name, label)))
     return 0
+
+
+@with_settings("data_dir")
+def list_people(loaded: Loaded) -> int:
+    people = asyncio.run(_people(loaded.settings))
+    heads = ("NAME", "ROLE", "", "CONVERSATIONS", "SINCE", "LAST SEEN")
+    out.table(heads, [_line(person) for person in people])
+    return 0
+
+
+@with_settings("data_dir")
+def disable(loaded: Loaded, name: Name, /) -> int:
+    asyncio.run(_disable(loaded.settings, name))
+    say(f"{name} is kept out: neither their password, sessions nor keys hold.")
+    say("What a running server has begun to answer them, it answers to the end.")
+    return 0
+
+
+@with_settings("data_dir")
+def enable(loaded: Loaded, name: Name, /) -> int:
+    asyncio.run(_enable(loaded.settings, name))
+    say(f"{name} may come in again.")
+    return 0
+
+
+async def _people(settings: Settings) -> list[PersonLine]:
+    async with open_store(settings) as store:
+        return await store.accounts.people()
+
+
+async def _disable(settings: Settings, name: str) -> None:
+    async with open_store(settings) as store:
+        person = await _named(store, name)
+        if person.is_disabled:
+            raise Refused(f"{person.name} is disabled already.")
+        await store.accounts.disable(person.id)
+
+
+async def _enable(settings: Settings, name: str) -> None:
+    async with open_store(settings) as store:
+        person = await _named(store, name)
+        if not person.is_disabled:
+            raise Refused(f"{person.name} is not disabled.")
+        await store.accounts.enable(person.id)
+
+
+async def _named(store: Store, name: str) -> PersonLine:
+    for person in await store.accounts.people():
+        if name_key(person.name) == name_key(name):
+            return person
+    raise NotFound(f"There is no account {name}. See: hitsend admin list")
+
+
+def _line(person: PersonLine) -> tuple[str, ...]:
+    return (
+        person.name,
+        person.role,
+        "disabled" if person.is_disabled else "",
+        str(person.num_conversations),
+        _date(person.created_at),
+        _date(person.last_seen_at) if person.last_seen_at else "never",
+    )
+
+
+def _date(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
 async def _create_user(settings: Settings, name: str, role: Role | None, password: str) -> User:

@@ -71,5 +71,8 @@ def _models() -> App:
 def _admin() -> App:
     admin = App(name="admin", help="Accounts and API keys, straight in the database.")
     admin.command("hitsend.cli.admin:create_user", help="Make an account.")
+    admin.command("hitsend.cli.admin:list_people", name="list", help="Everyone's account.")
+    admin.command("hitsend.cli.admin:disable", help="Keep someone out; what is theirs stays.")
+    admin.command("hitsend.cli.admin:enable", help="Let someone in again.")
     admin.command("hitsend.cli.admin:create_key", help="Make an API key and print it, once.")
     return admin

@@ -14,7 +14,7 @@ from hitsend.client.shapes import (
     Running,
     User,
 )
-from hitsend.client.updates import Finished, Started, TextAdded, Titled, Update
+from hitsend.client.updates import Delayed, Finished, Started, TextAdded, Titled, Update
 
 __all__ = [
     "Backoff",
@@ -22,6 +22,7 @@ __all__ = [
     "Conversation",
     "ConversationLine",
     "ConversationPage",
+    "Delayed",
     "Finished",
     "Me",
     "Message",

@@ -90,6 +90,13 @@ class Client:
         body: Body = {"action": "variant", "messages": [], "parent_message_id": message_id}
         return self._send(body, conversation_id, model)
 
+    def go_on(
+        self, conversation_id: str, message_id: str, *, model: str = "auto"
+    ) -> AsyncGenerator[Update, None]:
+        """More of an answer that was cut short, as a message below it. Use it inside `aclosing`."""
+        body: Body = {"action": "continue", "messages": [], "parent_message_id": message_id}
+        return self._send(body, conversation_id, model)
+
     def follow(self, turn_id: str) -> AsyncGenerator[Update, None]:
         """A turn that runs or ran, from its beginning. Use it inside `aclosing`."""
         return self._line.turn(self._line.following(turn_id), turn_id)

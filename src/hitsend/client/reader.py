@@ -11,12 +11,18 @@ from collections.abc import Iterator
 import msgspec
 
 from hitsend.client.shapes import Message
-from hitsend.client.updates import Finished, Started, TextAdded, Titled, Update
+from hitsend.client.updates import Delayed, Finished, Started, TextAdded, Titled, Update
 from hitsend.errors import HitsendError
 from hitsend.wire.delta import Delta, DeltaDecoder
 from hitsend.wire.sse import SseEvent, SseParser
 from hitsend.wire.tree import BadDelta
-from hitsend.wire.typed import Failure, StreamComplete, StreamError, TitleGeneration
+from hitsend.wire.typed import (
+    AnswerDelayed,
+    Failure,
+    StreamComplete,
+    StreamError,
+    TitleGeneration,
+)
 
 DONE = "[DONE]"
 TEXT = "/message/content/parts/0"
@@ -82,6 +88,8 @@ class Reader:
         if _as_any(data).type not in KNOWN:
             return
         match _as_known(data):
+            case AnswerDelayed(reason=reason, num_ahead=num_ahead):
+                yield Delayed(reason, num_ahead)
             case TitleGeneration(title=title):
                 yield Titled(title)
             case StreamError(error=failure):
@@ -110,11 +118,13 @@ class _Any(msgspec.Struct, frozen=True):
     type: str
 
 
-KNOWN = frozenset({"title_generation", "error", "message_stream_complete"})
+KNOWN = frozenset({"answer_delayed", "title_generation", "error", "message_stream_complete"})
 """What this client makes use of. The rest is passed over: newer servers may say more."""
 
 _as_any = msgspec.json.Decoder(_Any).decode
-_as_known = msgspec.json.Decoder(TitleGeneration | StreamError | StreamComplete).decode
+_as_known = msgspec.json.Decoder(
+    AnswerDelayed | TitleGeneration | StreamError | StreamComplete
+).decode
 _as_delta = msgspec.json.Decoder(Delta).decode
 
 

@@ -58,7 +58,8 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    turn_exchange_id: str
+    turn_exchange_id: str = ""
+    """Empty for what was imported: it has no turn."""
     parent_id: str | None = None
     model_slug: str | None = None
     usage: Usage | None = None

@@ -5,6 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from hitsend.client.shapes import Message
+from hitsend.events import Delay
 from hitsend.wire.typed import Failure, StreamStatus
 
 
@@ -13,6 +14,13 @@ class Started(msgspec.Struct, frozen=True):
 
     conversation_id: str
     turn_id: str
+
+
+class Delayed(msgspec.Struct, frozen=True):
+    """The answer has to wait. May come more than once."""
+
+    reason: Delay
+    num_ahead: int
 
 
 class TextAdded(msgspec.Struct, frozen=True):
@@ -38,4 +46,4 @@ class Finished(msgspec.Struct, frozen=True):
         return self.message.text if self.message else ""
 
 
-Update: TypeAlias = Started | TextAdded | Titled | Finished
+Update: TypeAlias = Started | Delayed | TextAdded | Titled | Finished

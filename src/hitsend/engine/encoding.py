@@ -2,7 +2,8 @@
 
 The chat template is rendered around placeholders. What is left between them is structure, and
 is tokenised as such; what they stand for is text, and in text nothing is special. Each stretch
-of the result keeps the message it came from.
+of the result keeps the message it came from. The words of an answer that was begun come last:
+they follow the template as text, and nothing closes them.
 """
 
 import re
@@ -51,14 +52,15 @@ class Stretch(msgspec.Struct, frozen=True):
 async def encode(
     model: Templated, messages: Sequence[Message], tools: Sequence[Tool] = ()
 ) -> Encoded:
+    said, begun = split_begun(messages)
     try:
-        hidden = Hidden(model, messages, tools)
+        hidden = Hidden(model, said, tools)
         rendered = await model.render(messages_json(hidden.messages), hidden.tools)
     except RecursionError:
         raise Refused("A tool, or a call of one, is nested too deeply.", param="tools") from None
     ids: list[int] = []
     spans: list[Span] = []
-    for stretch in hidden.revealed(rendered):
+    for stretch in [*hidden.revealed(rendered), *_beginning(begun, len(said))]:
         if stretch.source == "template":
             new = await model.ids_of_structure(stretch.text, is_first=not ids)
         else:
@@ -66,6 +68,18 @@ async def encode(
         ids += new
         _extend(spans, stretch, len(new))
     return Encoded(tuple(ids), tuple(spans))
+
+
+def split_begun(messages: Sequence[Message]) -> tuple[Sequence[Message], Message | None]:
+    """The messages, and the answer that is to be continued. An assistant's message that merely
+    comes last, as an API call may bring it, is none."""
+    *said, last = messages
+    return (said, last) if last.source == "answer" else (messages, None)
+
+
+def _beginning(begun: Message | None, index: int) -> Iterator[Stretch]:
+    if begun is not None:
+        yield Stretch(begun.source, index, begun.text)
 
 
 def _extend(spans: list[Span], stretch: Stretch, num_tokens: int) -> None:

@@ -15,16 +15,26 @@ from hitsend.engine import encoding
 from hitsend.engine.catalogue import Catalogue
 from hitsend.engine.completion import complete, follows_schema, prefill
 from hitsend.engine.completion_request import completion_request
-from hitsend.engine.contract import EngineStatus, Generation, ModelFacts, Pieces, Prompt
+from hitsend.engine.contract import (
+    Delayed,
+    EngineStatus,
+    Generation,
+    ModelFacts,
+    Offer,
+    Pieces,
+    Prompt,
+)
+from hitsend.engine.fetches import Fetches
 from hitsend.engine.resident import Resident
 from hitsend.engine.residents import Residents
 from hitsend.engine.weights import Weights
-from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused
+from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
 from hitsend.messages import Message, Sampling, Tool
 from hitsend.settings import Settings
 
 T = TypeVar("T")
 
+AUTO = ("", "auto")
 NO_JSON = "Z"
 """No JSON text begins with it."""
 MAX_KNOWN_SCHEMAS = 256
@@ -33,7 +43,9 @@ MAX_KNOWN_SCHEMAS = 256
 class LlamaEngine:
     def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
         self._settings = settings
+        self._catalogue = catalogue
         self._residents = Residents(settings, catalogue)
+        self._fetches = Fetches(catalogue)
         self._prefills: dict[asyncio.Task[None], Prompt] = {}
         self._known_schemas: dict[str, None] = {}
 
@@ -41,13 +53,42 @@ class LlamaEngine:
         self._residents.start()
 
     async def close(self) -> None:
+        await self._fetches.close()
         await self._residents.close()
 
     def status(self) -> EngineStatus:
-        return self._residents.status()
+        status = self._residents.status()
+        told = (*status.downloads, *self._catalogue.without_arrived(self._fetches.downloads))
+        # Of two that fetch the same, the one that gets on.
+        by_name = {one.name: one for one in sorted(told, key=lambda one: one.problem is None)}
+        return msgspec.structs.replace(status, downloads=tuple(by_name.values()))
 
     async def models(self) -> Sequence[ModelFacts]:
         return [self._facts(weights) for weights in await self._residents.installed()]
+
+    async def offers(self) -> Sequence[Offer]:
+        return await asyncio.to_thread(self._catalogue.offers)
+
+    async def fetch(self, name: str) -> None:
+        is_coming = any(
+            download.name == name and download.problem is None
+            for download in self.status().downloads
+        )
+        if not is_coming:
+            await self._fetches.begin(name)
+
+    async def remove(self, name: str) -> None:
+        await self._check_known(name)
+        await self._residents.unload(name)
+        was_coming = await self._fetches.forget(name)
+        try:
+            await asyncio.to_thread(self._catalogue.remove, name)
+        except UnknownModel:
+            if not was_coming:
+                raise
+
+    async def require_ready(self, name: str) -> None:
+        await self._residents.require_ready(None if name in AUTO else name)
 
     async def resolve(self, name: str) -> ModelFacts:
         resident = await self._find(name)
@@ -80,12 +121,17 @@ class LlamaEngine:
         self, prompt: Prompt, sampling: Sampling
     ) -> AsyncGenerator[Generation, None]:
         asked_at = time.perf_counter()
+        if not self._residents.is_ready(prompt.model):
+            yield Delayed("loading")
         resident = await self._find(prompt.model)
         _check_bias(resident, sampling)
         num_max_tokens = self._room(resident, prompt, sampling)
         request = completion_request(prompt, sampling, num_max_tokens)
         await self._go_before_prefills(prompt)
-        async with resident.slots.hold(prompt.num_tokens + num_max_tokens):
+        with resident.slots.take_place(prompt.num_tokens + num_max_tokens) as place:
+            async with contextlib.aclosing(resident.slots.num_ahead(place)) as waiting:
+                async for num_ahead in waiting:
+                    yield Delayed("queue", num_ahead)
             await self._check_schema(prompt.model, sampling.json_schema)
             steps = self._complete(resident, request, asked_at)
             async with contextlib.aclosing(steps):
@@ -97,6 +143,8 @@ class LlamaEngine:
     ) -> AsyncGenerator[Generation, None]:
         """Tried twice while nothing was heard, so that a death in between is not noticed."""
         for is_final in (False, True):
+            if not resident.is_ready:
+                yield Delayed("loading")
             await resident.until_ready(self._settings.engine_wait_s)
             steps = complete(resident.http, request, asked_at, resident.template.ids_of_text)
             try:
@@ -136,8 +184,14 @@ class LlamaEngine:
         await resident.until_ready(self._settings.engine_wait_s)
         return await question(resident)
 
+    async def _check_known(self, name: str) -> None:
+        """A path is a name too, of a file that is none of the caller's business."""
+        known = {weights.name for weights in await self._residents.installed()}
+        if name not in known | {offer.name for offer in await self.offers()}:
+            raise UnknownModel(f"{name!r} is not on this machine.", param="model")
+
     async def _find(self, name: str) -> Resident:
-        if name in ("", "auto"):
+        if name in AUTO:
             return await self._residents.find_default()
         return await self._residents.find(name)
 
@@ -153,6 +207,7 @@ class LlamaEngine:
             num_bytes=weights.num_bytes,
             can_call_tools=weights.can_call_tools,
             is_default=self._residents.is_default(weights.name),
+            good_at=self._catalogue.good_at(weights),
         )
 
     def _room(self, resident: Resident, prompt: Prompt, sampling: Sampling) -> int:

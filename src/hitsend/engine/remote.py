@@ -10,7 +10,14 @@ from contextlib import aclosing, suppress
 
 import msgspec
 
-from hitsend.engine.contract import EngineStatus, Generation, ModelFacts, Pieces, Prompt
+from hitsend.engine.contract import (
+    EngineStatus,
+    Generation,
+    ModelFacts,
+    Offer,
+    Pieces,
+    Prompt,
+)
 from hitsend.engine.dialects import Dialect, RemoteModel, recognise
 from hitsend.engine.http import Http, parse_address
 from hitsend.engine.upstream import KeyRefused, read_answer
@@ -20,6 +27,7 @@ from hitsend.settings import BadSetting, Settings
 
 REFRESH_S = 30.0
 RETRY_S = 1.0
+NOT_OURS = "The remote engine's models are fetched and removed where it runs."
 LOOK_S = 10.0
 """How long the server may take to say which models it has."""
 
@@ -64,6 +72,20 @@ class RemoteEngine:
 
     async def models(self) -> Sequence[ModelFacts]:
         return self._models
+
+    async def offers(self) -> Sequence[Offer]:
+        """Whoever runs the server chooses its models."""
+        return ()
+
+    async def fetch(self, name: str) -> None:
+        raise UnknownModel(NOT_OURS, param="model")
+
+    async def remove(self, name: str) -> None:
+        raise UnknownModel(NOT_OURS, param="model")
+
+    async def require_ready(self, name: str) -> None:
+        """Which models are in memory there is not ours to know."""
+        await self.resolve(name)
 
     async def resolve(self, name: str) -> ModelFacts:
         await self._wait_until_known()

@@ -89,6 +89,11 @@ class Resident:
         if self._problem:
             raise ModelBroken(self._problem)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether `until_ready` would return at once."""
+        return self._is_settled.is_set() and self._problem is None
+
     def doubt(self) -> None:
         """Something went wrong in talking to it. Nobody is let in until it was looked after."""
         if self.state == "ready":

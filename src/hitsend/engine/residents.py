@@ -7,13 +7,13 @@ when that is loaded. What was begun on the old one ends there. What fails is tri
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 
 from hitsend.engine.catalogue import Catalogue
 from hitsend.engine.contract import Download, EngineStatus
 from hitsend.engine.resident import Resident
 from hitsend.engine.weights import Weights
-from hitsend.errors import EngineDown, Refused, Unavailable, UnknownModel
+from hitsend.errors import Conflict, EngineDown, Refused, Unavailable, UnknownModel
 from hitsend.settings import Settings
 
 NUM_RESIDENTS = 2
@@ -33,6 +33,9 @@ class Residents:
         self._downloads: dict[str, Download] = {}
         self._problem: str | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._changes: set[asyncio.Task[None]] = set()
+        """What comes into memory and what leaves it. Run to their end, whoever asked for them
+        and went away."""
 
     def start(self) -> None:
         self._tasks.add(asyncio.create_task(self._bring_up()))
@@ -42,6 +45,8 @@ class Residents:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        if self._changes:
+            await asyncio.wait(self._changes)
         while self._residents:
             await self._residents.popitem()[1].close()
 
@@ -50,7 +55,7 @@ class Residents:
         resident = self._residents.get(name)
         if resident is None:
             weights = await self._on_disk(name)
-            resident = self._residents.get(name) or await self._load(weights)
+            resident = self._residents.get(name) or self._load(weights)
         await resident.until_ready(self._settings.engine_wait_s)
         return resident
 
@@ -62,6 +67,29 @@ class Residents:
             raise EngineDown(self.status().detail, retry_after_s=5.0)
         await self._default.until_ready(self._settings.engine_wait_s)
         return self._default
+
+    async def require_ready(self, name: str | None) -> None:
+        """Raises EngineDown unless that model, or the default, can answer now. Loads nothing."""
+        if resident := self._residents.get(name) if name else self._default:
+            return await resident.until_ready(0)
+        if name is None:
+            raise EngineDown(self.status().detail, retry_after_s=5.0)
+        title = (await self._on_disk(name)).title
+        raise EngineDown(f"{title} is not loaded. It will be when a message is sent to it.")
+
+    def is_ready(self, name: str) -> bool:
+        resident = self._residents.get(name)
+        return resident is not None and resident.is_ready
+
+    async def unload(self, name: str) -> None:
+        """Out of memory, so that its weights can go. Raises Conflict while it is needed."""
+        if self.is_default(name) or name == self._wanted()[-1]:
+            raise Conflict(f"{name} is the model that answers by default: it has to stay.")
+        if (resident := self._residents.get(name)) is None:
+            return
+        if not resident.slots.is_idle:
+            raise Conflict(f"{resident.weights.title} is answering. Wait until it has finished.")
+        await self._let_go(resident)
 
     async def installed(self) -> list[Weights]:
         """Those on this machine, the default first."""
@@ -79,16 +107,15 @@ class Residents:
             state, detail = "down", self._problem
         else:
             state, detail = "starting", " ".join(r.detail for r in self._residents.values())
+        downloads = self._catalogue.without_arrived(self._downloads.values())
         return EngineStatus(
             state=state,
-            detail=" ".join(
-                part for part in (detail, *map(_told, self._downloads.values())) if part
-            )
+            detail=" ".join(part for part in (detail, *map(_told, downloads)) if part)
             or "The engine is starting.",
             num_busy_slots=sum(one.num_busy for one in slots),
             num_slots=sum(one.num_slots for one in slots),
             num_waiting=sum(one.num_waiting for one in slots),
-            downloads=tuple(self._downloads.values()),
+            downloads=downloads,
         )
 
     async def _on_disk(self, name: str) -> Weights:
@@ -99,14 +126,31 @@ class Residents:
         names = ", ".join(weights.name for weights in found) or "none yet"
         raise UnknownModel(f"There is no model {name!r} here. There is: {names}.", param="model")
 
-    async def _load(self, weights: Weights) -> Resident:
-        """No one can come between: the place is taken before the first wait."""
+    def _load(self, weights: Weights) -> Resident:
+        """No one can come between: its place is taken at once, and it starts when it is free."""
         leaving = self._leaving() if len(self._residents) >= NUM_RESIDENTS else None
-        resident = self._residents[weights.name] = Resident(weights, self._settings)
+        resident = Resident(weights, self._settings)
+        if leaving:
+            del self._residents[leaving.weights.name]
+        self._residents[weights.name] = resident
+        self._change(self._start(resident, leaving))
+        return resident
+
+    async def _start(self, resident: Resident, leaving: Resident | None) -> None:
         if leaving:
             await leaving.close()
-        resident.start()
-        return resident
+        if self._residents.get(resident.weights.name) is resident:  # it had not to leave itself
+            resident.start()
+
+    async def _let_go(self, resident: Resident) -> None:
+        del self._residents[resident.weights.name]
+        await asyncio.shield(self._change(resident.close()))
+
+    def _change(self, change: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(change)
+        self._changes.add(task)
+        task.add_done_callback(self._changes.discard)
+        return task
 
     def _leaving(self) -> Resident:
         """The one that was not used for longest, of those nobody is using."""
@@ -120,8 +164,7 @@ class Residents:
                 "Another model is answering in the only place left. Try again in a moment.",
                 retry_after_s=10.0,
             )
-        leaving = min(idle, key=lambda resident: resident.used_at)
-        return self._residents.pop(leaving.weights.name)
+        return min(idle, key=lambda resident: resident.used_at)
 
     # From the first start to the model that should answer.
 
@@ -147,7 +190,7 @@ class Residents:
         try:
             weights = await self._catalogue.pull(name, self._take_progress)
             self._downloads.pop(name, None)
-            resident = self._residents.get(weights.name) or await self._load(weights)
+            resident = self._residents.get(weights.name) or self._load(weights)
             await resident.until_ready(LOADING_S)
         except (Refused, Unavailable) as error:
             self._take_problem(name, error.message)
@@ -179,8 +222,7 @@ class Residents:
             unused_s = time.monotonic() - resident.used_at
             is_unused = unused_s > UNUSED_S and resident.slots.is_idle
         if self._residents.get(resident.weights.name) is resident:
-            del self._residents[resident.weights.name]
-            await resident.close()
+            await self._let_go(resident)
 
 
 def _retries() -> Iterator[float]:

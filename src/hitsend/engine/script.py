@@ -3,7 +3,7 @@
 A message whose first line begins with `!script` directs the answer, and what follows that
 line is said word for word:
 
-    !script tokens=500 pace=20ms first=300ms batch=4 die=10 hang=5 error
+    !script tokens=500 pace=20ms first=300ms batch=4 die=10 hang=5 error load=2s queue=3 wait=1s
 """
 
 import re
@@ -31,6 +31,12 @@ class Script(msgspec.Struct, frozen=True):
     """Tokens that arrive together."""
     num_until_death: int | None = None
     num_until_silence: int | None = None
+    """Both counted from the first word of the answer: one that is continued is past them."""
+    load_s: float = 0.0
+    """As if the model had to be loaded first."""
+    num_ahead: int | None = None
+    """As if so many others waited before it, each for `wait_s`."""
+    wait_s: float = 1.0
     is_down: bool = False
 
 
@@ -53,6 +59,12 @@ def _fields(words: list[str]) -> Iterator[tuple[str, float | int | bool]]:
                 yield "num_until_death", _number(word, value)
             case ("hang", _, value):
                 yield "num_until_silence", _number(word, value)
+            case ("queue", _, value):
+                yield "num_ahead", _number(word, value)
+            case ("load", _, value):
+                yield "load_s", _seconds(word, value)
+            case ("wait", _, value):
+                yield "wait_s", _seconds(word, value)
             case ("pace", _, value):
                 yield "pace_s", _seconds(word, value)
             case ("first", _, value):

@@ -1,17 +1,16 @@
 """An engine without a model: says what it is told, at the pace it is told.
 
 It ships with the product, for tests, benchmarks and work on the page. Everything a real engine
-gives (ids, spans, probabilities, cached counts, failures) is there and holds together.
-`script` has the language it is directed in.
+gives (ids, spans, probabilities, cached counts, delays, failures, a model to fetch) is there and
+holds together. `script` has the language it is directed in.
 """
 
 import asyncio
-import re
 import time
 import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from itertools import accumulate, cycle, islice
+from itertools import accumulate
 
 import msgspec
 
@@ -21,12 +20,16 @@ from hitsend.engine.contract import (
     Generated,
     Generation,
     ModelFacts,
+    Offer,
     Pieces,
     Prompt,
     PromptWasRead,
 )
+from hitsend.engine.encoding import split_begun
 from hitsend.engine.script import Script, parse_script
-from hitsend.errors import EngineDown, EngineLost, PromptTooLong, UnknownModel
+from hitsend.engine.scripted_weights import SMALL, ScriptedWeights
+from hitsend.engine.scripted_words import PIECE, asked, delays, paced, pieces_of
+from hitsend.errors import Conflict, EngineDown, PromptTooLong, UnknownModel
 from hitsend.events import Span
 from hitsend.messages import (
     Alternative,
@@ -43,7 +46,6 @@ from hitsend.messages import (
 )
 
 NAME = "scripted"
-PIECE = re.compile(r"\s?\S{1,8}|\s")
 ROLES = ("system", "developer", "user", "assistant", "tool")
 END_ID = len(ROLES)
 FIRST_TEXT_ID, NUM_TEXT_IDS = 1000, 60_000
@@ -69,29 +71,59 @@ class ScriptedEngine:
             where="here",
             can_call_tools=True,
             is_default=True,
+            good_at=("short_answers", "tools"),
         )
+        self._small = ScriptedWeights()
 
     async def start(self) -> None:
         """There is nothing to load."""
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        await self._small.remove()
 
     def status(self) -> EngineStatus:
-        return EngineStatus("ready", "The script is ready.", self._num_busy, NUM_SLOTS)
+        return EngineStatus(
+            "ready",
+            "The script is ready.",
+            self._num_busy,
+            NUM_SLOTS,
+            downloads=self._small.downloads,
+        )
 
     async def models(self) -> Sequence[ModelFacts]:
-        return [self._facts]
+        return [self._facts, self._small_facts] if self._small.is_here else [self._facts]
+
+    async def offers(self) -> Sequence[Offer]:
+        return [self._small.offer]
+
+    async def fetch(self, name: str) -> None:
+        if name != SMALL:
+            raise UnknownModel(f"There is no model {name!r} to fetch. There is: {SMALL}.")
+        self._small.begin()
+
+    async def remove(self, name: str) -> None:
+        if name in ("", "auto", NAME):
+            raise Conflict("The script is the model that answers by default: it has to stay.")
+        if name != SMALL or not await self._small.remove():
+            raise UnknownModel(f"{name!r} is not on this machine.", param="model")
+
+    async def require_ready(self, name: str) -> None:
+        await self.resolve(name)
 
     async def resolve(self, name: str) -> ModelFacts:
-        if name not in ("", "auto", NAME):
-            raise UnknownModel(f"There is no model {name!r} here. There is: {NAME}.", param="model")
-        return self._facts
+        wanted = name if name not in ("", "auto") else NAME
+        found = {facts.name: facts for facts in await self.models()}
+        if wanted not in found:
+            names = ", ".join(found)
+            raise UnknownModel(
+                f"There is no model {name!r} here. There is: {names}.", param="model"
+            )
+        return found[wanted]
 
     async def encode(
         self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> Prompt:
-        await self.resolve(model)
+        facts = await self.resolve(model)
         ids: list[int] = []
         spans: list[Span] = []
         for source, index, new in _stretches(messages, tools):
@@ -99,9 +131,9 @@ class ScriptedEngine:
             if new:
                 spans.append(Span(source, index, len(new)))
         return Prompt(
-            model=NAME,
+            model=facts.name,
             num_tokens=len(ids),
-            num_window_tokens=self._facts.num_window_tokens,
+            num_window_tokens=facts.num_window_tokens,
             is_exact=True,
             spans=tuple(spans),
             ids=tuple(ids),
@@ -120,7 +152,7 @@ class ScriptedEngine:
     async def generate(
         self, prompt: Prompt, sampling: Sampling
     ) -> AsyncGenerator[Generation, None]:
-        script = self._answers.popleft() if self._answers else parse_script(_asked(prompt))
+        script = self._answers.popleft() if self._answers else parse_script(asked(prompt))
         if script.is_down:
             raise EngineDown("The script says that the engine is down.")
         num_left = prompt.num_window_tokens - prompt.num_tokens
@@ -128,10 +160,27 @@ class ScriptedEngine:
             raise PromptTooLong("The message does not fit the script's window.", param="messages")
         self._num_busy += 1
         try:
+            async for delayed in delays(script):
+                yield delayed
             async for step in self._play(script, prompt, sampling, num_left):
                 yield step
         finally:
             self._num_busy -= 1
+
+    @property
+    def _small_facts(self) -> ModelFacts:
+        offer = self._small.offer
+        return ModelFacts(
+            name=offer.name,
+            title=offer.title,
+            num_window_tokens=min(offer.num_window_tokens, self._facts.num_window_tokens),
+            level="tokens",
+            where="here",
+            quantisation=offer.quantisation,
+            num_bytes=offer.num_bytes,
+            can_call_tools=True,
+            good_at=offer.good_at,
+        )
 
     async def _play(
         self, script: Script, prompt: Prompt, sampling: Sampling, num_left: int
@@ -141,9 +190,9 @@ class ScriptedEngine:
         await asyncio.sleep(script.first_s)
         read_ms = _since(asked_at)
         yield PromptWasRead(num_cached_tokens, prompt.num_tokens - num_cached_tokens, 0.0, read_ms)
-        pieces, is_cut = _pieces(script, prompt, sampling, num_left)
+        pieces, is_cut, num_before = pieces_of(script, prompt, sampling, num_left)
         num_said = 0
-        async for batch in _paced(script, pieces):
+        async for batch in paced(script, pieces, num_before):
             yield _generated(batch, sampling.top_logprobs, _since(asked_at))
             num_said += len(batch)
         yield Finished(
@@ -175,11 +224,14 @@ def _stretches(
 ) -> Iterator[tuple[Source, int, list[int]]]:
     for tool in tools:
         yield "tool", -1, _ids(msgspec.json.encode(tool).decode())
-    for index, message in enumerate(messages):
+    said, begun = split_begun(messages)
+    for index, message in enumerate(said):
         yield "template", -1, [ROLES.index(message.role)]
         yield message.source, index, _ids("".join(map(_written, message.parts)))
         yield "template", -1, [END_ID]
     yield "template", -1, [ROLES.index("assistant")]
+    if begun is not None:
+        yield begun.source, len(said), _ids(begun.text)
 
 
 def _written(part: Part) -> str:
@@ -198,49 +250,6 @@ def _ids(text: str) -> list[int]:
 
 def _text_id(piece: str) -> int:
     return FIRST_TEXT_ID + zlib.crc32(piece.encode()) % NUM_TEXT_IDS
-
-
-def _asked(prompt: Prompt) -> str:
-    """What the person said last."""
-    return next((one.text for one in reversed(prompt.messages) if one.role == "user"), "")
-
-
-def _pieces(
-    script: Script, prompt: Prompt, sampling: Sampling, num_left: int
-) -> tuple[list[str], bool]:
-    """What will be said, and whether it was cut for lack of room."""
-    text = _about(_asked(prompt)) if script.text is None else script.text
-    pieces = PIECE.findall(text)
-    if script.num_tokens is not None:
-        pieces = list(islice(cycle(pieces), script.num_tokens))
-    if stops := [at for stop in sampling.stop if (at := "".join(pieces).find(stop)) >= 0]:
-        pieces = PIECE.findall("".join(pieces)[: min(stops)])
-    num_most = min(sampling.max_tokens or num_left, num_left)
-    return pieces[:num_most], len(pieces) > num_most
-
-
-def _about(message: str) -> str:
-    words = re.findall(r"\w+", message) or ["nothing"]
-    longest = sorted(set(words), key=lambda word: (-len(word), word))[:3]
-    points = "\n".join(f"- **{word}** is {len(word)} letters long" for word in longest)
-    return (
-        f"You said {len(words)} words, and *{words[0]}* came first.\n\n{points}\n\n"
-        f"```python\nprint({' '.join(words[:8])!r})\n```\n\nAsk me anything else."
-    )
-
-
-async def _paced(script: Script, pieces: list[str]) -> AsyncGenerator[list[str], None]:
-    """In batches, each in its time, up to where the script ends it."""
-    death, silence = script.num_until_death, script.num_until_silence
-    num_said = min(len(pieces) if end is None else end for end in (death, silence))
-    for start in range(0, num_said, script.num_batch_tokens):
-        batch = pieces[start : min(start + script.num_batch_tokens, num_said)]
-        await asyncio.sleep(script.pace_s * len(batch))
-        yield batch
-    if death is not None and death == num_said:
-        raise EngineLost("The script says that the engine died.")
-    if silence is not None and silence == num_said:
-        await asyncio.Event().wait()
 
 
 def _generated(pieces: list[str], num_others: int, at_ms: float) -> Generated:

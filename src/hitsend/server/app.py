@@ -13,6 +13,7 @@ from hitsend.runner import Runner
 from hitsend.server.alone import alone_in
 from hitsend.server.calls import House
 from hitsend.server.door import entry, lost
+from hitsend.server.erasing import erase_forever
 from hitsend.server.readiness import Readiness
 from hitsend.server.routes import ROUTES
 from hitsend.server.streams import OpenStreams
@@ -48,6 +49,7 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         await runner.open()
         streams = OpenStreams(store)
         await stack.enter_async_context(_running(streams.watch()))
+        await stack.enter_async_context(_running(erase_forever(store)))
         await engine.start()
         yield House(
             services=Services(settings, store, engine),
@@ -55,6 +57,7 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
             secret=await store.secret("csrf"),
             throttle=Throttle(settings.sign_in_tries),
             founding=asyncio.Lock(),
+            importing=asyncio.Lock(),
             streams=streams,
             store_readiness=Readiness(store.check),
         )

@@ -5,7 +5,7 @@ A route is a function of a `Call`. It is declared with who may call it; there is
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
@@ -19,6 +19,7 @@ from hitsend.server.people import Person
 from hitsend.server.readiness import Readiness
 from hitsend.server.streams import OpenStreams
 from hitsend.server.throttle import Throttle
+from hitsend.server.turnstile import Turnstile
 from hitsend.turn import Services
 from hitsend.wire.body import decode
 
@@ -48,8 +49,15 @@ class House:
     throttle: Throttle
     founding: asyncio.Lock
     """Held while the first account is made, so that a crowd costs one password hash."""
+    importing: asyncio.Lock
+    """Held while a file of conversations is read and stored."""
     streams: OpenStreams
     store_readiness: Readiness
+    weighing: Turnstile = field(default_factory=Turnstile)
+    """Someone who types asks again and again how much room is left."""
+    importers: Turnstile = field(default_factory=Turnstile)
+    exporters: Turnstile = field(default_factory=Turnstile)
+    """Who brings in and takes out a file may fill the disk and keep the processor busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +96,12 @@ class Call:
         most = self.house.services.settings.max_body_bytes
         if self.caller is None:
             most = min(most, STRANGERS_BYTES)
-        declared = self.request.headers.get("content-length", "0")
-        if declared.isdigit() and int(declared) > most:
-            raise _too_large(most)
+        check_declared(self.request, most)
         received = bytearray()
         async for chunk in self.request.stream():
             received += chunk
             if len(received) > most:
-                raise _too_large(most)
+                raise too_large(most)
         return bytes(received)
 
 
@@ -129,5 +135,15 @@ def answer(value: object, status: int = 200, headers: dict[str, str] | None = No
 NOTHING = 204
 
 
-def _too_large(most: int) -> TooLarge:
+def check_declared(request: Request, most: int) -> int | None:
+    """How long the body says it is, if it does. One that is too large is not read at all."""
+    declared = request.headers.get("content-length", "")
+    if not declared.isdigit():
+        return None
+    if int(declared) > most:
+        raise too_large(most)
+    return int(declared)
+
+
+def too_large(most: int) -> TooLarge:
     return TooLarge(f"The request is larger than {most:,} bytes.")

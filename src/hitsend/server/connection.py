@@ -19,8 +19,15 @@ TOO_LARGE = (
 class Connection(HttpToolsProtocol):
     headers_s: ClassVar[float] = 10.0
     body_s: ClassVar[float] = 120.0
+    """For each step of a body: a large one may take longer than a small one."""
+    body_step: ClassVar[int] = 1_048_576
+    most_body_bytes: ClassVar[int] = 268_435_456
+    """More than this nobody reads. What is a little too large still hears so from its route."""
+    rest_s: ClassVar[float] = 5.0
+    """For what is left of a body once its answer is sent: time to read the answer."""
 
     _in_headers = True
+    _num_body_bytes = 0
     _num_header_bytes = 0
     _deadline: asyncio.TimerHandle | None = None
 
@@ -39,14 +46,34 @@ class Connection(HttpToolsProtocol):
             super().data_received(data)
 
     def on_headers_complete(self) -> None:
-        self._in_headers = False
+        self._in_headers, self._num_body_bytes = False, 0
         self._expect_within(self.body_s)
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        steps_before = self._num_body_bytes // self.body_step
+        self._num_body_bytes += len(body)
+        if self._num_body_bytes > self.most_body_bytes + self.body_step:
+            self._give_up()
+        elif self._num_body_bytes // self.body_step > steps_before and not self._is_answered:
+            self._expect_within(self.body_s)
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
         self._in_headers, self._num_header_bytes = True, 0
-        self._expect_within(None)
+        # After an early answer nobody else waits for the next request.
+        self._expect_within(self.headers_s if self._is_answered else None)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self._in_headers and self._is_answered:
+            self._expect_within(self.rest_s)
+
+    @property
+    def _is_answered(self) -> bool:
+        """The request whose body is arriving. An answer may also be to one before it."""
+        return self.cycle.response_complete
 
     def _take_headers(self, data: bytes) -> bytes:
         """What is left of `data`, which may be the beginning of the body."""
@@ -67,3 +94,7 @@ class Connection(HttpToolsProtocol):
 
     def _give_up(self) -> None:
         self.transport.close()
+
+
+def connection_for(most_body_bytes: int) -> type[Connection]:
+    return type("Connection", (Connection,), {"most_body_bytes": most_body_bytes})

@@ -21,9 +21,10 @@ from hitsend.errors import (
     Unauthenticated,
 )
 from hitsend.server.calls import Access, Call, Endpoint, House
+from hitsend.server.compression import compressed
 from hitsend.server.failures import failure
 from hitsend.server.people import Person, identify, refresh, set_cookie
-from hitsend.server.streams import TurnStream
+from hitsend.server.streams import RevocableStream, TurnStream
 from hitsend.settings import Settings, is_loopback, listed
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def entry(endpoint: Endpoint, house: House) -> Entry:
             log.exception("%s %s failed", endpoint.method, endpoint.path)
             broken = HitsendError("Something broke on our side. It has been logged.")
             response = failure(broken, request.url.path)
-        return _dressed(response)
+        return _dressed(await compressed(response, request))
 
     return enter
 
@@ -81,7 +82,7 @@ async def _served(endpoint: Endpoint, request: Request, house: House) -> Respons
     response = await endpoint.handler(Call(request, house, caller))
     if session and token and "set-cookie" not in response.headers:
         set_cookie(request, response, token, session.expires_at)
-    if isinstance(response, TurnStream):
+    if isinstance(response, RevocableStream):
         response.end_with(caller.credential_id, house.streams)
     return response
 

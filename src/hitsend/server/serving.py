@@ -12,7 +12,7 @@ import uvicorn
 
 from hitsend.server.app import build_app, open_house
 from hitsend.server.calls import House
-from hitsend.server.connection import Connection
+from hitsend.server.connection import connection_for
 from hitsend.settings import BadSetting, Settings, listed
 
 GRACE_S = 2
@@ -71,7 +71,7 @@ def _config(house: House) -> uvicorn.Config:
     proxies = listed(settings.trusted_proxies)
     return uvicorn.Config(
         build_app(house),
-        http=Connection,
+        http=connection_for(max(settings.max_body_bytes, settings.max_import_bytes)),
         ws="none",
         lifespan="off",
         log_config=None,

@@ -82,21 +82,36 @@ class OpenStreams:
             stay.reschedule(0)
 
 
-class TurnStream(StreamingResponse):
+class RevocableStream(StreamingResponse):
+    """Breaks off when the session or key it was asked for with is revoked. The server then hangs
+    up, so that what has arrived cannot be taken for the whole."""
+
     _held_by: tuple[str, OpenStreams] | None = None
 
     def end_with(self, credential_id: str, streams: OpenStreams) -> None:
-        """Let it end when the session or key it was asked for with is revoked."""
         self._held_by = credential_id, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        streaming = super().__call__(scope, receive, send)
+        streaming = self._stream(scope, receive, send)
         if self._held_by is None:
             await streaming
             return
         credential_id, streams = self._held_by
         if not await streams.until_revoked(credential_id, streaming):
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await self._break_off(send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await super().__call__(scope, receive, send)
+
+    async def _break_off(self, send: Send) -> None:
+        """Nothing more is said."""
+
+
+class TurnStream(RevocableStream):
+    """Its own last words tell whether it is whole: it may end like any other answer."""
+
+    async def _break_off(self, send: Send) -> None:
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def stream(

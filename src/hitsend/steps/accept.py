@@ -3,8 +3,7 @@
 from hitsend.events import AnyEvent, MessageAdded, TitleChosen, TurnAccepted
 from hitsend.send import Turn
 from hitsend.store import NewTurn, Store
-
-TITLE_CHARS = 60
+from hitsend.titles import title_from
 
 
 async def accept(turn: Turn, store: Store) -> list[AnyEvent]:
@@ -34,11 +33,3 @@ def _new_turn(turn: Turn, title: str) -> NewTurn:
         given=turn.send.given,
         created_at=turn.created_at,
     )
-
-
-def title_from(text: str) -> str:
-    """The first words of the message, until someone chooses a better title."""
-    words = " ".join(text.split())
-    if len(words) <= TITLE_CHARS:
-        return words
-    return words[:TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",;:.") + "…"

@@ -48,3 +48,5 @@ def _check(send: Send, settings: Settings) -> None:
         raise Refused("A new conversation has no earlier message.", param="parent_message_id")
     if send.action == "variant" and send.parent_id is None:
         raise Refused("Say which message to answer again.", param="parent_message_id")
+    if send.action == "continue" and send.parent_id is None:
+        raise Refused("Say which answer to continue.", param="parent_message_id")

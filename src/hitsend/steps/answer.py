@@ -7,6 +7,7 @@ from typing import assert_never
 import msgspec
 
 from hitsend.engine import (
+    Delayed,
     Engine,
     Finished,
     Generated,
@@ -17,6 +18,7 @@ from hitsend.engine import (
     tool_schema,
 )
 from hitsend.events import (
+    AnswerDelayed,
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
@@ -58,6 +60,8 @@ class _Hearing:
 
     def events(self, step: Generation) -> Iterator[AnyEvent]:
         match step:
+            case Delayed(reason, num_ahead):
+                yield AnswerDelayed(reason, num_ahead)
             case PromptWasRead():
                 yield PromptRead(*msgspec.structs.astuple(step))
             case Generated():

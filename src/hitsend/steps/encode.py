@@ -17,7 +17,8 @@ MOST_CHARS_PER_TOKEN = 64
 async def encode_prompt(
     context: tuple[Message, ...], turn: Turn, engine: Engine
 ) -> tuple[Prompt, PromptEncoded]:
-    """Leaves out the oldest exchanges that do not fit. Never the instructions or the message."""
+    """Leaves out the oldest exchanges that do not fit. Never the instructions, the message, or
+    the beginning of an answer that is continued."""
     num_dropped = _num_surely_too_many(context, turn)
     while True:
         kept = _without_oldest(context, num_dropped)
@@ -28,7 +29,7 @@ async def encode_prompt(
         droppable = _num_history(kept)
         # An API caller chose its context: it is told, not trimmed.
         if turn.is_api or droppable == 0:
-            raise _too_long(prompt)
+            raise _too_long(prompt, turn)
         num_dropped += _num_to_drop(kept, prompt, excess, droppable)
 
 
@@ -47,7 +48,7 @@ def _num_surely_too_many(context: Sequence[Message], turn: Turn) -> int:
     kept = accumulate(reversed(lengths))
     num_kept = sum(1 for num_chars in kept if num_chars <= room)
     num_dropped = len(lengths) - num_kept
-    return num_dropped + num_dropped % 2
+    return min(num_dropped + num_dropped % 2, len(lengths))
 
 
 def _event(prompt: Prompt, num_dropped: int) -> PromptEncoded:
@@ -99,10 +100,12 @@ def _cost_of_messages(prompt: Prompt) -> Counter[int]:
     return cost
 
 
-def _too_long(prompt: Prompt) -> PromptTooLong:
+def _too_long(prompt: Prompt, turn: Turn) -> PromptTooLong:
     about = "" if prompt.is_exact else "about "
+    is_next = turn.send.action == "next"
+    remedy = "Make it shorter." if is_next else "Send a new, shorter message instead."
     return PromptTooLong(
         f"This needs {about}{prompt.num_tokens:,} tokens and room for an answer; "
-        f"the model reads {prompt.num_window_tokens:,}. Make it shorter.",
+        f"the model reads {prompt.num_window_tokens:,}. {remedy}",
         param="messages",
     )

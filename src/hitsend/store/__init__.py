@@ -6,6 +6,9 @@ owns is asked in that person's name: what is not theirs is not there.
 
 from hitsend.store.accounts import Accounts
 from hitsend.store.conversations import Conversations
+from hitsend.store.feedback import AnswerFeedback
+from hitsend.store.folders import Folders
+from hitsend.store.imports import Imported, Imports
 from hitsend.store.rows import (
     AccountRole,
     ApiKey,
@@ -13,34 +16,50 @@ from hitsend.store.rows import (
     Conversation,
     ConversationLine,
     Entry,
+    Folder,
+    Found,
     Invite,
     NewTurn,
     Page,
+    PersonLine,
     Running,
     Session,
+    Share,
+    Shared,
     StoredMessage,
     Surface,
     TurnRow,
     TurnState,
     User,
 )
+from hitsend.store.shares import Shares
 from hitsend.store.store import Store
 from hitsend.store.turns import Turns
 
 __all__ = [
     "AccountRole",
     "Accounts",
+    "AnswerFeedback",
     "ApiKey",
     "Closing",
     "Conversation",
     "ConversationLine",
     "Conversations",
     "Entry",
+    "Folder",
+    "Folders",
+    "Found",
+    "Imported",
+    "Imports",
     "Invite",
     "NewTurn",
     "Page",
+    "PersonLine",
     "Running",
     "Session",
+    "Share",
+    "Shared",
+    "Shares",
     "Store",
     "StoredMessage",
     "Surface",

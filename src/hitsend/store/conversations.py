@@ -1,15 +1,25 @@
 """Conversations as trees of messages. Whose they are is part of every question."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, literal, select, update
+from msgspec import UNSET, UnsetType
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.errors import NotFound, Refused
 from hitsend.store.database import Database
+from hitsend.store.erasure import erase_conversations
+from hitsend.store.folders import check_folder
 from hitsend.store.rows import Conversation, ConversationLine, Page, Running, StoredMessage
 from hitsend.store.schema import conversations, messages
 from hitsend.store.search import is_found, match_expression, snippets
+from hitsend.store.trees import path_to, read_messages, whole_tree
+
+WAY_BACK_S = 60.0
+"""How long what was hidden can be brought back."""
+GONE = 0.0
+"""Hidden so long ago that nothing brings it back."""
 
 LINE = (
     conversations.c.id,
@@ -17,21 +27,21 @@ LINE = (
     conversations.c.created_at,
     conversations.c.updated_at,
     conversations.c.is_archived,
+    conversations.c.is_pinned,
+    conversations.c.folder_id,
 )
 
-MESSAGE = (
-    messages.c.id.label("message_id"),
-    messages.c.parent_id,
-    messages.c.role,
-    messages.c.parts,
-    messages.c.status,
-    messages.c.ending,
-    messages.c.usage,
-    messages.c.problem,
-    messages.c.turn_id,
-    messages.c.model,
-    messages.c.created_at,
-)
+
+class ConversationChange(TypedDict, total=False):
+    """What is not in it stays as it is."""
+
+    title: str
+    is_archived: bool
+    is_pinned: bool
+    is_visible: bool
+    folder_id: str | None
+    """None takes it out of its folder."""
+    current_node: str
 
 
 class Conversations:
@@ -44,32 +54,35 @@ class Conversations:
         *,
         offset: int = 0,
         limit: int = 28,
-        query: str | None = None,
         is_archived: bool = False,
+        is_pinned: bool | None = None,
+        folder_id: str | None | UnsetType = UNSET,
     ) -> Page:
-        """The last changed first. A query looks through archived ones too."""
-        theirs = and_(conversations.c.user_id == user_id, conversations.c.is_visible)
-        match = None if query is None else match_expression(query)
-        if query is None:
-            wanted = and_(theirs, conversations.c.is_archived == is_archived)
-        elif match is not None:
-            wanted = and_(theirs, is_found(match))
-        else:
+        """The last changed first. A folder of None is that of those that are in no folder."""
+        wanted = [_of(user_id), conversations.c.is_archived == is_archived]
+        if is_pinned is not None:
+            wanted.append(conversations.c.is_pinned == is_pinned)
+        if folder_id is not UNSET:
+            wanted.append(conversations.c.folder_id == folder_id)
+        async with self._database.read() as connection:
+            return await _page(connection, and_(*wanted), offset, limit)
+
+    async def search(self, user_id: str, query: str, *, offset: int = 0, limit: int = 28) -> Page:
+        """The last changed first, wherever they are kept: archived ones too."""
+        match = match_expression(query)
+        if match is None:
             return Page((), 0)
         async with self._database.read() as connection:
+            wanted = and_(_of(user_id), is_found(match))
             return await _page(connection, wanted, offset, limit, match)
 
     async def get(self, conversation_id: str, user_id: str) -> Conversation:
-        line = select(*LINE, conversations.c.current_node, conversations.c.is_visible).where(
-            is_theirs(conversation_id, user_id)
-        )
-        tree = select(*MESSAGE).where(messages.c.conversation_id == conversation_id)
+        line = select(*LINE, conversations.c.current_node).where(is_here(conversation_id, user_id))
         async with self._database.read() as connection:
             row = (await connection.execute(line)).one_or_none()
             if row is None:
                 raise no_conversation()
-            rows = await connection.execute(tree.order_by(messages.c.position))
-        said = tuple(_stored(row) for row in rows)
+            said = await read_messages(connection, whole_tree(conversation_id))
         return Conversation(**row._mapping, messages=said, running=_running(said))
 
     async def path(
@@ -77,50 +90,67 @@ class Conversations:
     ) -> tuple[StoredMessage, ...]:
         """From the first message to this one."""
         async with self._database.read() as connection:
-            rows = await connection.execute(_path(conversation_id, user_id, leaf_id))
-        path = tuple(_stored(row) for row in rows)
+            query = path_to(leaf_id, is_here(conversation_id, user_id))
+            path = await read_messages(connection, query)
         if not path:
             raise no_message()
         return path
 
     async def update(
-        self,
-        conversation_id: str,
-        user_id: str,
-        *,
-        title: str | None = None,
-        is_archived: bool | None = None,
-        is_visible: bool | None = None,
-        current_node: str | None = None,
+        self, conversation_id: str, user_id: str, **change: Unpack[ConversationChange]
     ) -> None:
-        """Whatever is None stays as it is."""
-        given = {
-            conversations.c.title: title,
-            conversations.c.is_renamed: None if title is None else True,
-            conversations.c.is_archived: is_archived,
-            conversations.c.is_visible: is_visible,
-            conversations.c.current_node: current_node,
-        }
-        changes = {column: value for column, value in given.items() if value is not None}
-        if not changes:
+        """What is made invisible is deleted with a way back: until `erase_hidden` comes by,
+        nothing but making it visible can be done with it."""
+        if not change:
             raise Refused("Nothing was given to change.")
-        changing = update(conversations).where(is_theirs(conversation_id, user_id))
         async with self._database.write() as connection:
-            if (await connection.execute(changing.values(changes))).rowcount == 0:
+            now = self._database.now()
+            meant = is_here(conversation_id, user_id)
+            if "is_visible" in change:
+                meant = _is_in_reach(conversation_id, user_id, now)
+            if folder_id := change.get("folder_id"):
+                await check_folder(connection, folder_id, user_id)
+            changing = update(conversations).where(meant).values(_values(change, now))
+            if (await connection.execute(changing)).rowcount == 0:
                 raise no_conversation()
-            if current_node is not None:
-                await _check_message(connection, conversation_id, current_node)
+            if "current_node" in change:
+                await _check_message(connection, conversation_id, change["current_node"])
 
     async def delete(self, conversation_id: str, user_id: str) -> None:
-        """With everything in it, also what a running turn has yet to say."""
-        deleting = delete(conversations).where(is_theirs(conversation_id, user_id))
+        """For good, with everything in it, also what a running turn has yet to say. It is out of
+        sight at once, however long it takes to erase."""
         async with self._database.write() as connection:
-            if (await connection.execute(deleting)).rowcount == 0:
+            meant = _is_in_reach(conversation_id, user_id, self._database.now())
+            hiding = update(conversations).where(meant).values(hidden_at=GONE)
+            if (await connection.execute(hiding)).rowcount == 0:
                 raise no_conversation()
+        is_it = and_(is_theirs(conversation_id, user_id), conversations.c.hidden_at == GONE)
+        await erase_conversations(self._database, is_it)
+
+    async def ids(self, user_id: str) -> Sequence[str]:
+        """Of all their conversations, the oldest first."""
+        theirs = select(conversations.c.id).where(_of(user_id)).order_by(conversations.c.created_at)
+        async with self._database.read() as connection:
+            return (await connection.scalars(theirs)).all()
+
+    async def erase_hidden(self) -> None:
+        """For good, everyone's whose way back has ended."""
+        is_due = conversations.c.hidden_at <= self._database.now() - WAY_BACK_S
+        await erase_conversations(self._database, is_due)
 
 
 def is_theirs(conversation_id: str, user_id: str) -> ColumnElement[bool]:
     return and_(conversations.c.id == conversation_id, conversations.c.user_id == user_id)
+
+
+def is_here(conversation_id: str, user_id: str) -> ColumnElement[bool]:
+    """Theirs, and not hidden."""
+    return and_(is_theirs(conversation_id, user_id), conversations.c.hidden_at.is_(None))
+
+
+def can_come_back(now: float) -> ColumnElement[bool]:
+    """Hidden, not for too long, and not because its import is not through."""
+    return and_(conversations.c.hidden_at > now - WAY_BACK_S, conversations.c.hidden_at <= now)
 
 
 def no_conversation() -> NotFound:
@@ -131,12 +161,33 @@ def no_message() -> NotFound:
     return NotFound("There is no such message in this conversation.", param="message_id")
 
 
+def _is_in_reach(conversation_id: str, user_id: str, now: float) -> ColumnElement[bool]:
+    """Theirs, and not hidden for good."""
+    is_not_gone = or_(conversations.c.hidden_at.is_(None), can_come_back(now))
+    return and_(is_theirs(conversation_id, user_id), is_not_gone)
+
+
+def _values(change: ConversationChange, now: float) -> dict[str, object]:
+    values = dict[str, object](change)
+    if "title" in change:
+        values["is_renamed"] = True
+    if values.pop("is_visible", None) is not None:
+        # Hiding it once more gives it no more time.
+        hidden_at = func.coalesce(conversations.c.hidden_at, now)
+        values["hidden_at"] = None if change["is_visible"] else hidden_at
+    return values
+
+
+def _of(user_id: str) -> ColumnElement[bool]:
+    return and_(conversations.c.user_id == user_id, conversations.c.hidden_at.is_(None))
+
+
 async def _page(
     connection: AsyncConnection,
     wanted: ColumnElement[bool],
     offset: int,
     limit: int,
-    match: str | None,
+    match: str | None = None,
 ) -> Page:
     total = await connection.scalar(select(func.count()).select_from(conversations).where(wanted))
     newest_first = conversations.c.updated_at.desc(), conversations.c.position.desc()
@@ -144,24 +195,6 @@ async def _page(
     rows = (await connection.execute(lines)).all()
     found = await snippets(connection, match, [row.id for row in rows]) if match else {}
     return Page(tuple(ConversationLine(*row, found.get(row.id)) for row in rows), total or 0)
-
-
-def _path(conversation_id: str, user_id: str, leaf_id: str) -> Select[*tuple[Any, ...]]:
-    leaf = (
-        select(messages.c.position, messages.c.parent_id, literal(0).label("depth"))
-        .join(conversations, conversations.c.id == messages.c.conversation_id)
-        .where(is_theirs(conversation_id, user_id), messages.c.id == leaf_id)
-        .cte("path", recursive=True)
-    )
-    above = select(messages.c.position, messages.c.parent_id, leaf.c.depth + 1).join(
-        leaf, messages.c.id == leaf.c.parent_id
-    )
-    path = leaf.union_all(above.where(messages.c.conversation_id == conversation_id))
-    return (
-        select(*MESSAGE)
-        .join(path, path.c.position == messages.c.position)
-        .order_by(path.c.depth.desc())
-    )
 
 
 async def _check_message(
@@ -172,10 +205,6 @@ async def _check_message(
     )
     if await connection.scalar(named) is None:
         raise no_message()
-
-
-def _stored(row: Row[*tuple[Any, ...]]) -> StoredMessage:
-    return StoredMessage(**row._mapping)
 
 
 def _running(said: tuple[StoredMessage, ...]) -> Running | None:

@@ -9,7 +9,7 @@ from hitsend.errors import NotFound, Refused
 from hitsend.store.database import Database
 from hitsend.store.rows import AccountRole, Invite, User
 from hitsend.store.schema import invites, users
-from hitsend.store.users import add_user
+from hitsend.store.users import add_user, is_admin
 
 INVITE = (
     invites.c.id,
@@ -81,13 +81,18 @@ class Invites:
     async def _usable(
         self, connection: AsyncConnection, token_hash: str
     ) -> tuple[str, AccountRole]:
-        found = select(
-            invites.c.id,
-            invites.c.role,
-            invites.c.expires_at,
-            invites.c.used_at,
-            invites.c.revoked_at,
-        ).where(invites.c.token_hash == token_hash)
+        """Whoever made it has to be an administrator still."""
+        found = (
+            select(
+                invites.c.id,
+                invites.c.role,
+                invites.c.expires_at,
+                invites.c.used_at,
+                invites.c.revoked_at,
+            )
+            .join(users, users.c.id == invites.c.created_by)
+            .where(invites.c.token_hash == token_hash, is_admin())
+        )
         row = (await connection.execute(found)).one_or_none()
         if row is None or row.revoked_at is not None:
             raise Refused("This invite link is not valid. Ask for a new one.", param="invite")

@@ -5,11 +5,11 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hitsend.events import Action, Ending, Stamped
-from hitsend.messages import Message, Part
+from hitsend.messages import Feedback, Message, Part
 from hitsend.transcript import Said, Transcript
 
 AccountRole: TypeAlias = Literal["admin", "member"]
-Surface: TypeAlias = Literal["chat", "api"]
+Surface: TypeAlias = Literal["chat", "api", "import"]
 TurnState: TypeAlias = Literal["running"] | Ending
 
 
@@ -17,6 +17,18 @@ class User(msgspec.Struct, frozen=True):
     id: str
     name: str
     role: AccountRole
+
+
+class PersonLine(msgspec.Struct, frozen=True):
+    """A person as the list of people shows them."""
+
+    id: str
+    name: str
+    role: AccountRole
+    created_at: float
+    is_disabled: bool
+    last_seen_at: float | None
+    num_conversations: int
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -58,8 +70,16 @@ class ConversationLine(msgspec.Struct, frozen=True):
     created_at: float
     updated_at: float
     is_archived: bool
-    snippet: str | None = None
-    """Where a search found it: the match stands between U+0002 and U+0003."""
+    is_pinned: bool
+    folder_id: str | None
+    found: "Found | None" = None
+    """Where a search found it. None where only its title has the words."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    message_id: str
+    snippet: str
+    """The match stands between U+0002 and U+0003."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -72,6 +92,9 @@ class StoredMessage(Said, frozen=True, kw_only=True):
     model: str | None
     """Who answered. None for what a person said."""
     created_at: float
+    is_imported: bool = False
+    """It was said elsewhere: its turn has no events to look at."""
+    feedback: Feedback | None = None
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -90,9 +113,33 @@ class Conversation(msgspec.Struct, frozen=True):
     updated_at: float
     current_node: str | None
     is_archived: bool
-    is_visible: bool
+    is_pinned: bool
+    folder_id: str | None
     messages: tuple[StoredMessage, ...]
     running: Running | None
+
+
+class Folder(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    num_conversations: int
+
+
+class Share(msgspec.Struct, frozen=True):
+    """A path of a conversation that anyone who knows its id may read."""
+
+    id: str
+    title: str
+    conversation_id: str
+    created_at: float
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """What such a reader sees. It does not tell whose it is."""
+
+    title: str
+    created_at: float
+    messages: tuple[StoredMessage, ...]
 
 
 class NewTurn(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 from sqlalchemy import (
+    Boolean,
     Column,
     Dialect,
     ForeignKey,
@@ -21,15 +22,16 @@ from sqlalchemy import (
     Text,
     TypedColumns,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.types import TypeDecorator
 
 from hitsend.events import Action, Ending
-from hitsend.messages import Message, Part, Role, Usage
+from hitsend.messages import Message, Part, Rating, Reason, Role, Usage
 from hitsend.store.rows import AccountRole, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest migration. A test holds it to what migrations/ says."""
 
 T = TypeVar("T")
@@ -131,6 +133,16 @@ class InviteColumns(TypedColumns):
 invites = Table("invites", metadata, InviteColumns)
 
 
+class FolderColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    name: Named[str] = Column(Text)
+    created_at: Named[float]
+
+
+folders = Table("folders", metadata, FolderColumns)
+
+
 class ConversationColumns(TypedColumns):
     position: Named[int] = Column(Integer, primary_key=True)
     """The number its title goes by in `title_search`."""
@@ -143,14 +155,31 @@ class ConversationColumns(TypedColumns):
     updated_at: Named[float]
     current_node: Named[str | None] = Column(Text)
     is_archived: Named[bool]
-    is_visible: Named[bool]
+    is_pinned: Named[bool] = Column(Boolean, server_default=false())
+    folder_id: Named[str | None] = Column(
+        Text, ForeignKey("folders.id", ondelete="SET NULL"), index=True
+    )
+    hidden_at: Named[float | None]
+    """When it was deleted with a way back. From then on nobody sees it."""
 
 
-conversations = Table(
-    "conversations",
-    metadata,
-    ConversationColumns,
-    Index("ix_conversations_user_id_updated_at", "user_id", "updated_at"),
+conversations = Table("conversations", metadata, ConversationColumns)
+# In the order of the list, with all that a list may ask for: it is counted without a look at any
+# row, and walked without a look at those that are not shown.
+Index(
+    "ix_conversations_list",
+    conversations.c.user_id,
+    conversations.c.updated_at,
+    conversations.c.position,
+    conversations.c.is_archived,
+    conversations.c.is_pinned,
+    conversations.c.folder_id,
+    conversations.c.hidden_at,
+)
+Index(
+    "ix_conversations_hidden",
+    conversations.c.hidden_at,
+    sqlite_where=conversations.c.hidden_at.is_not(None),
 )
 
 
@@ -204,6 +233,30 @@ messages = Table(
     ),
     Index("ix_messages_parent", "conversation_id", "parent_id"),
 )
+
+
+class FeedbackColumns(TypedColumns):
+    message_position: Named[int] = Column(Integer, _of("messages.position"), primary_key=True)
+    rating: Named[Rating] = Column(Word[Rating]())
+    reason: Named[Reason | None] = Column(Word[Reason | None]())
+    text: Named[str] = Column(Text)
+    created_at: Named[float]
+
+
+feedback = Table("feedback", metadata, FeedbackColumns)
+
+
+class ShareColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    """Whoever knows it may read what is shared."""
+    conversation_id: Named[str] = Column(Text, _of("conversations.id"))
+    message_id: Named[str] = Column(Text)
+    """The last message that is shown. What leads to it never changes."""
+    title: Named[str] = Column(Text)
+    created_at: Named[float]
+
+
+shares = Table("shares", metadata, ShareColumns, UniqueConstraint("conversation_id", "message_id"))
 
 
 class TurnEventColumns(TypedColumns):

@@ -20,6 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hitsend.store.rows import Found
 from hitsend.store.schema import conversations, messages
 
 SNIPPET: Label[str] = literal_column(
@@ -52,7 +53,7 @@ def is_found(match: str) -> ColumnElement[bool]:
 
 async def snippets(
     connection: AsyncConnection, match: str, conversation_ids: Sequence[str]
-) -> Mapping[str, str]:
+) -> Mapping[str, Found]:
     """For each conversation its newest message that has the words, around the words."""
     newest = (
         _hits(match)
@@ -61,8 +62,8 @@ async def snippets(
         .group_by(messages.c.conversation_id)
     )
     shown = _hits(match).where(message_search.c.rowid.in_(newest))
-    rows = await connection.execute(shown.add_columns(SNIPPET))
-    return {row.conversation_id: row.snippet for row in rows}
+    rows = await connection.execute(shown.add_columns(messages.c.id, SNIPPET))
+    return {row.conversation_id: Found(row.id, row.snippet) for row in rows}
 
 
 def _hits(match: str) -> Select[str]:

@@ -1,4 +1,4 @@
-"""The store as a whole: a file, and the three nouns kept in it."""
+"""The store as a whole: a file, and the nouns kept in it."""
 
 import secrets
 import time
@@ -11,8 +11,12 @@ from sqlalchemy.dialects.sqlite import insert
 from hitsend.store.accounts import Accounts
 from hitsend.store.conversations import Conversations
 from hitsend.store.database import Clock, Database, Sync
+from hitsend.store.feedback import AnswerFeedback
+from hitsend.store.folders import Folders
+from hitsend.store.imports import Imports
 from hitsend.store.migrate import migrate
 from hitsend.store.schema import meta
+from hitsend.store.shares import Shares
 from hitsend.store.turns import Turns
 
 
@@ -21,6 +25,10 @@ class Store:
 
     accounts: Accounts
     conversations: Conversations
+    feedback: AnswerFeedback
+    folders: Folders
+    imports: Imports
+    shares: Shares
     turns: Turns
 
     @classmethod
@@ -38,6 +46,10 @@ class Store:
         self._database = database
         self.accounts = Accounts(database)
         self.conversations = Conversations(database)
+        self.feedback = AnswerFeedback(database)
+        self.folders = Folders(database)
+        self.imports = Imports(database)
+        self.shares = Shares(database)
         self.turns = Turns(database)
 
     async def close(self) -> None:

@@ -4,19 +4,22 @@ before anyone hears it.
 `append` is the busiest write there is: every word of every answer goes through it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import exists, insert, select, text, update
+from sqlalchemy import Select, exists, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hitsend.errors import Conflict, NotFound
+from hitsend.errors import Conflict, NotFound, Unauthenticated
 from hitsend.events import Stamped, decode, encode
+from hitsend.messages import Usage
 from hitsend.store.closings import close_turns
-from hitsend.store.conversations import is_theirs, no_conversation, no_message
+from hitsend.store.conversations import is_here, no_conversation, no_message
 from hitsend.store.database import Database
 from hitsend.store.rows import Closing, Entry, NewTurn, TurnRow
-from hitsend.store.schema import conversations, messages, turn_events, turns
+from hitsend.store.schema import conversations, messages, turn_events, turns, users
+from hitsend.store.users import is_enabled
 
 MAX_ROWS = 1000
 """Of one INSERT. SQLite allows 32,766 values in a statement, four to a row."""
@@ -28,15 +31,32 @@ INSERT_IF_THERE = text(
     "SELECT :turn_id, :seq, :at_ms, :data WHERE EXISTS (SELECT 1 FROM turns WHERE id = :turn_id)"
 )
 
+MAX_SPEED_ANSWERS = 20
+MAX_RECENT_ANSWERS = 500
+MIN_SPEED_TOKENS = 16
+"""Of an answer too short to tell how fast its model is."""
+FRESH_S = 30.0
+
+RECENT_USAGE = (
+    select(messages.c.model, messages.c.usage)
+    .where(messages.c.role == "assistant", messages.c.usage.is_not(None))
+    .order_by(messages.c.position.desc())
+    .limit(MAX_RECENT_ANSWERS)
+)
+
 TURN = tuple(turns.c[name] for name in TurnRow.__struct_fields__)
 
 
 class Turns:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._speeds: Mapping[str, float] = {}
+        self._speeds_until = 0.0
 
     async def accept(self, new: NewTurn) -> None:
+        """Asks again who may come in: someone may have been shut out while the prompt was read."""
         async with self._database.write() as connection:
+            await _check_enabled(connection, new.user_id)
             if new.creates_conversation:
                 await _create_conversation(connection, new)
             elif new.conversation_id is not None:
@@ -81,7 +101,7 @@ class Turns:
                 await close_turns(connection, closings)
 
     async def get(self, turn_id: str, user_id: str) -> TurnRow:
-        theirs = select(*TURN).where(turns.c.id == turn_id, turns.c.user_id == user_id)
+        theirs = _theirs(turn_id, user_id).with_only_columns(*TURN)
         async with self._database.read() as connection:
             row = (await connection.execute(theirs)).one_or_none()
         if row is None:
@@ -89,11 +109,19 @@ class Turns:
         return TurnRow(*row)
 
     async def events(self, turn_id: str, user_id: str, after: int = 0) -> list[Stamped]:
-        is_known = exists().where(turns.c.id == turn_id, turns.c.user_id == user_id)
         async with self._database.read() as connection:
-            if not await connection.scalar(select(is_known)):
+            if await connection.scalar(_theirs(turn_id, user_id)) is None:
                 raise _no_turn()
             return await _log(connection, turn_id, after)
+
+    async def speeds(self) -> Mapping[str, float]:
+        """Tokens a second of each model's last answers, as it decoded them. At most 30 s old."""
+        if self._database.now() >= self._speeds_until:
+            async with self._database.read() as connection:
+                rows = await connection.execute(RECENT_USAGE)
+                self._speeds = _speeds((model, usage) for model, usage in rows)
+            self._speeds_until = self._database.now() + FRESH_S
+        return self._speeds
 
     async def all_events(self, turn_id: str) -> list[Stamped]:
         """For recovery at start: asks nobody's leave, so no route may use it."""
@@ -113,6 +141,37 @@ def _sent_already() -> Conflict:
 
 def _no_turn() -> NotFound:
     return NotFound("There is no such turn.", param="turn_exchange_id")
+
+
+def _theirs(turn_id: str, user_id: str) -> Select[str]:
+    """Of an API call, or of a conversation that is not hidden."""
+    in_conversation = turns.c.conversation_id == conversations.c.id
+    return (
+        select(turns.c.id)
+        .outerjoin_from(turns, conversations, in_conversation)
+        .where(turns.c.id == turn_id, turns.c.user_id == user_id)
+        .where(conversations.c.hidden_at.is_(None))
+    )
+
+
+async def _check_enabled(connection: AsyncConnection, user_id: str) -> None:
+    enabled = select(users.c.id).where(users.c.id == user_id, is_enabled())
+    if await connection.scalar(enabled) is None:
+        raise Unauthenticated("This account may no longer come in. Ask an administrator.")
+
+
+def _speeds(recent: Iterable[tuple[str | None, Usage | None]]) -> Mapping[str, float]:
+    """Of whatever is recent, the newest first."""
+    told: dict[str, list[Usage]] = defaultdict(list)
+    for model, usage in recent:
+        if model and usage and usage.num_output_tokens >= MIN_SPEED_TOKENS and usage.decode_ms > 0:
+            told[model].append(usage)
+    return {model: _speed(usages[:MAX_SPEED_ANSWERS]) for model, usages in told.items()}
+
+
+def _speed(usages: Sequence[Usage]) -> float:
+    num_tokens = sum(usage.num_output_tokens for usage in usages)
+    return round(1000 * num_tokens / sum(usage.decode_ms for usage in usages), 1)
 
 
 async def _log(connection: AsyncConnection, turn_id: str, after: int = 0) -> list[Stamped]:
@@ -143,14 +202,13 @@ async def _create_conversation(connection: AsyncConnection, new: NewTurn) -> Non
             updated_at=new.created_at,
             current_node=new.answer_id,
             is_archived=False,
-            is_visible=True,
         )
     )
 
 
 async def _continue_conversation(connection: AsyncConnection, new: NewTurn) -> None:
     assert new.conversation_id is not None
-    theirs = is_theirs(new.conversation_id, new.user_id)
+    theirs = is_here(new.conversation_id, new.user_id)
     in_it = messages.c.conversation_id == conversations.c.id
     has_parent = exists().where(in_it, messages.c.id == new.parent_id)
     has_message = exists().where(in_it, messages.c.id == new.message_id)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.events import Ending, TurnStarted
-from hitsend.messages import Part, Role, Text, ToolCall, ToolResult, Usage
+from hitsend.messages import Feedback, Part, Role, Text, ToolCall, ToolResult, Usage
 from hitsend.transcript import Said, Status
 from hitsend.wire.problem import Problem
 
@@ -38,9 +38,11 @@ FINISH: dict[Ending, FinishType] = {
 class Origin(msgspec.Struct, frozen=True):
     """Where a message came from: what is true of it besides what was said."""
 
-    turn_id: str
+    turn_id: str | None
+    """None where there is no turn to look into, or none that the reader may look into."""
     model: str
     created_at: float | None
+    feedback: Feedback | None = None
 
     @classmethod
     def of(cls, turn: TurnStarted) -> Self:
@@ -77,9 +79,10 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
 
 class Metadata(Closing, frozen=True, kw_only=True):
     parent_id: str | None
-    turn_exchange_id: str
+    turn_exchange_id: str | UnsetType = UNSET
     model_slug: str | UnsetType = UNSET
     tool_calls: tuple[ToolCall, ...] | UnsetType = UNSET
+    feedback: Feedback | UnsetType = UNSET
 
 
 class WireMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,9 +119,10 @@ def message(said: Said, origin: Origin) -> WireMessage:
         end_turn=end_turn(said),
         metadata=Metadata(
             parent_id=said.parent_id,
-            turn_exchange_id=origin.turn_id,
+            turn_exchange_id=origin.turn_id or UNSET,
             model_slug=origin.model if is_answer else UNSET,
             tool_calls=tool_calls(said) or UNSET,
+            feedback=origin.feedback or UNSET,
             **msgspec.structs.asdict(closing(said)),
         ),
         channel="final" if is_answer else None,

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from hitsend import transcript
 from hitsend.errors import HitsendError, Unavailable
 from hitsend.events import (
+    AnswerDelayed,
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
@@ -78,7 +79,7 @@ class ChunkView:
                 return [*self._ended(is_end), DONE]
             case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
                 return []
-            case MessageAdded() | PromptRead() | TitleChosen():
+            case MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
                 return []
             case _:
                 assert_never(event)

@@ -18,7 +18,8 @@ class Outline:
     def take(self, event: AnyEvent) -> bool:
         """Whether this ended the answer that was being written."""
         if isinstance(event, TextArrived):
-            self.transcript = transcript.apply(self.transcript, TextArrived("", event.tokens))
+            textless = TextArrived("", event.tokens, event.first_word_ms)
+            self.transcript = transcript.apply(self.transcript, textless)
             return False
         if isinstance(event, TurnStarted):
             self.turn = event

@@ -74,9 +74,9 @@ def parse_send(body: SendBody, user_id: str) -> Send:
 
 
 def _said(body: SendBody) -> SentMessage | None:
-    if body.action == "variant":
+    if body.action != "next":
         if body.messages:
-            raise Refused("A variant brings no new message.", param="messages")
+            raise Refused(f"The action {body.action} brings no new message.", param="messages")
         return None
     if len(body.messages) != 1:
         raise Refused("Send exactly one message.", param="messages")

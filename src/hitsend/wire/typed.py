@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from hitsend.events import Delay
 from hitsend.messages import Sampling, Usage
 from hitsend.wire.delta import Carry
 from hitsend.wire.message import WireMessage
@@ -25,6 +26,13 @@ class MessageMarker(msgspec.Struct, frozen=True, tag_field="type", tag="message_
     message_id: str
     marker: Marker
     event: Place
+
+
+class AnswerDelayed(msgspec.Struct, frozen=True, tag_field="type", tag="answer_delayed"):
+    """The answer waits: for its turn, or for its model."""
+
+    reason: Delay
+    num_ahead: int
 
 
 class TitleGeneration(msgspec.Struct, frozen=True, tag_field="type", tag="title_generation"):
@@ -100,6 +108,7 @@ class StreamResumed(
 Typed: TypeAlias = (
     InputMessage
     | MessageMarker
+    | AnswerDelayed
     | TitleGeneration
     | ServerMetadata
     | StreamError

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple, assert_never
 
 import msgspec
+from msgspec import UNSET
 
 from hitsend.events import (
+    AnswerDelayed,
     AnswerFinished,
     AnswerStarted,
     ContextBuilt,
@@ -106,8 +108,8 @@ class V1View:
         event = stamped.event
         is_end = self._outline.take(event)
         match event:
-            case TextArrived(text=text):
-                return self._text(text, stamped.at_ms)
+            case TextArrived(text=text, first_word_ms=first_word_ms):
+                return self._text(text, stamped.at_ms if first_word_ms is UNSET else first_word_ms)
             case TurnStarted():
                 return [BANNER]
             case MessageAdded() | AnswerStarted():
@@ -115,6 +117,8 @@ class V1View:
             case ToolCallArrived():
                 calls = {"tool_calls": wire.tool_calls(self._outline.last)}
                 return [self._delta("/message/metadata", "append", calls)]
+            case AnswerDelayed(reason=reason, num_ahead=num_ahead):
+                return [_typed(typed.AnswerDelayed(reason, num_ahead))]
             case AnswerFinished():
                 return self._closed() if is_end else []
             case TitleChosen(title=title, revision=revision):

@@ -75,3 +75,26 @@ def test_a_data_folder_that_cannot_be_made_is_one_sentence(
     said = create_user(hitsend, tmp_path / "file", "ann")
     assert said.startswith("hitsend: ")
     assert "Traceback" not in said
+
+
+def test_people_are_listed_kept_out_and_let_in_again(hitsend: Hitsend, tmp_path: Path) -> None:
+    create_user(hitsend, tmp_path, "ann")
+    create_user(hitsend, tmp_path, "bob")
+    place = ("--data-dir", str(tmp_path))
+    assert "kept out" in hitsend("admin", "disable", "BOB", *place).stderr
+    listed = hitsend("admin", "list", *place).stdout.splitlines()
+    assert [line.split()[:3] for line in listed[1:]] == [
+        ["ann", "admin", "0"],
+        ["bob", "member", "disabled"],
+    ]
+    assert "disabled already" in hitsend("admin", "disable", "bob", *place).stderr
+    assert "may come in again" in hitsend("admin", "enable", "bob", *place).stderr
+    assert "is not disabled" in hitsend("admin", "enable", "bob", *place).stderr
+    assert "no account eve" in hitsend("admin", "disable", "eve", *place).stderr
+
+
+def test_the_last_administrator_is_not_kept_out(hitsend: Hitsend, tmp_path: Path) -> None:
+    create_user(hitsend, tmp_path, "ann")
+    ran = hitsend("admin", "disable", "ann", "--data-dir", str(tmp_path))
+    assert ran.returncode == 1
+    assert "last administrator" in ran.stderr

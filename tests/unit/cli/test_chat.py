@@ -218,7 +218,7 @@ async def endings(data_dir: Path) -> list[str | None]:
     store = await Store.open(data_dir / "hitsend.db")
     try:
         (user,) = await store.accounts.list_users()
-        page = await store.conversations.list(user.id, offset=0, limit=9, query=None)
+        page = await store.conversations.list(user.id, offset=0, limit=9)
         found = [await store.conversations.get(line.id, user.id) for line in page.items]
         return [said.ending for one in found for said in one.messages if said.role == "assistant"]
     finally:

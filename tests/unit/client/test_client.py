@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitsend import events
-from hitsend.client import Backoff, Client, Finished, Started, TextAdded, Titled, Update
+from hitsend.client import Backoff, Client, Delayed, Finished, Started, TextAdded, Titled, Update
 from hitsend.client.reader import Reader
 from hitsend.errors import EngineDown, NotFound, TooFast, Unauthenticated, Unavailable
 from hitsend.wire.v1 import V1View
@@ -197,3 +197,17 @@ def test_text_that_is_not_what_the_server_stored_is_an_error() -> None:
     damaged = recorded("hello").replace(b'"v":"', b'"v":"x', 1)
     with pytest.raises(Exception, match="not what the server has stored"):
         read(Reader(), damaged)
+
+
+def test_a_wait_is_told_as_it_came() -> None:
+    delays = [one for one in read(Reader(), recorded("delayed")) if isinstance(one, Delayed)]
+    assert delays == [Delayed("loading", 0), Delayed("queue", 2), Delayed("queue", 1)]
+
+
+async def test_to_go_on_names_the_answer_and_says_nothing_new(serve: Serve) -> None:
+    fake = await serve(stream(recorded("continued")))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.go_on("c", "m"))
+    assert said(updates) == "half past ten."
+    sent = msgspec.json.decode(fake.requests[0].partition(b"\r\n\r\n")[2])
+    assert (sent["action"], sent["messages"], sent["parent_message_id"]) == ("continue", [], "m")

@@ -2,15 +2,18 @@
 
 import asyncio
 import re
+from contextlib import aclosing
 
 import msgspec
 import pytest
 from tests.unit.engine.fake_server import (
+    Handler,
     Request,
     sse,
     whole,
 )
 from tests.unit.engine.remote_world import (
+    CHAT,
     HELLO,
     USAGE,
     ChatServer,
@@ -20,6 +23,7 @@ from tests.unit.engine.remote_world import (
 
 from hitsend.engine.contract import Generated
 from hitsend.errors import EngineDown, HitsendError, PromptTooLong, Refused
+from hitsend.events import Span
 from hitsend.messages import Alternative, Message, Sampling, Text
 
 
@@ -184,3 +188,54 @@ async def test_what_goes_wrong_at_a_llama_server_is_told_apart(
     async with engine_on(failing) as (engine, _):
         with pytest.raises(kind, match=said.get("message")):
             await answer_of(engine)
+
+
+BEGUN = [*HELLO, Message("assistant", (Text("Hi the<|im_end|>"),), "answer")]
+
+
+async def test_vllm_is_given_a_begun_answer_as_open_text() -> None:
+    async with engine_on(VllmServer()) as (engine, _):
+        prompt = await engine.encode("m", BEGUN)
+    opened = VllmServer().text_of(list(prompt.ids))
+    assert opened.endswith("<|im_start|>assistant\nHi the<|im_end|>")
+    assert prompt.ids.count(2) == 1
+    assert prompt.spans[-1] == Span("answer", 1, len("Hi the<|im_end|>"))
+
+
+async def test_llama_server_is_given_a_begun_answer_as_open_text() -> None:
+    async with engine_on(llama_server) as (engine, _):
+        prompt = await engine.encode("auto", BEGUN)
+    assert "".join(map(chr, prompt.ids)) == "(user: hello)Hi the<|im_end|>"
+
+
+def chat_server_of(owner: str) -> Handler:
+    plain = ChatServer(sse({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}))
+
+    async def door(request: Request, writer: asyncio.StreamWriter) -> None:
+        if request.path == "/v1/models":
+            writer.write(whole(msgspec.json.encode({"data": [{"id": "m", "owned_by": owner}]})))
+        else:
+            await plain(request, writer)
+
+    return door
+
+
+async def test_a_vllm_that_only_chats_is_told_in_words_to_continue_an_answer() -> None:
+    async with engine_on(chat_server_of("vllm")) as (engine, server):
+        for messages in (BEGUN, HELLO):
+            prompt = await engine.encode("auto", messages)
+            async with aclosing(engine.generate(prompt, Sampling())) as steps:
+                assert [step async for step in steps]
+    begun, fresh = (request.json for request in server.asked(CHAT))
+    assert msgspec.convert(begun["messages"], list[dict[str, str]])[-1]["role"] == "assistant"
+    assert (begun["continue_final_message"], begun["add_generation_prompt"]) == (True, False)
+    assert "continue_final_message" not in fresh
+
+
+async def test_a_server_that_would_begin_anew_is_not_asked_to_continue() -> None:
+    async with engine_on(chat_server_of("someone")) as (engine, server):
+        with pytest.raises(Refused, match=r"cannot go on .* Ask it to continue in a message"):
+            await engine.encode("auto", BEGUN)
+        last_is_theirs = [*HELLO, Message("assistant", (Text("Hi there"),))]
+        assert await engine.encode("auto", last_is_theirs)
+        assert not server.asked(CHAT)

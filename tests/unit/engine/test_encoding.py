@@ -118,3 +118,32 @@ async def test_json_nested_deeper_than_the_stack_is_refused(depth: int) -> None:
         await encode(Letters(), [call])
     with pytest.raises(Refused, match="nested too deeply"):
         await encode(Letters(), [user("Hi")], [Tool("f", "", deep)])
+
+
+async def test_an_answer_that_was_begun_is_left_open() -> None:
+    begun = Message("assistant", (Text("Once up#"),), "answer")
+    encoded = await encode(Letters(), [user("Go"), begun])
+    assert text_of(encoded.ids) == "\0user\nGo\0Once up#"
+    assert encoded.spans[-1] == Span("answer", 1, len("Once up#"))
+
+
+async def test_an_answer_that_is_only_said_to_be_the_last_message_is_closed() -> None:
+    answer = Message("assistant", (Text("Yes."),))
+    encoded = await encode(Letters(), [user("Go"), answer])
+    assert encoded.ids[-1] == SPECIAL
+
+
+async def test_an_earlier_answer_and_a_call_of_a_tool_are_closed() -> None:
+    answer = Message("assistant", (Text("Yes."),))
+    closed = await encode(Letters(), [user("Go"), answer, user("More")])
+    assert text_of(closed.ids).count("\0") == 4
+    call = Message("assistant", (Text("Let me see."), ToolCall("1", "f", "{}")))
+    assert (await encode(Letters(), [user("Go"), call])).ids[-1] == SPECIAL
+
+
+@given(st.text(max_size=40), st.text(min_size=1, max_size=40))
+async def test_the_spans_of_a_begun_answer_are_exact(asked: str, begun: str) -> None:
+    said = [user(asked), Message("assistant", (Text(begun),), "answer")]
+    encoded = await encode(Letters(), said)
+    assert sum(span.num_tokens for span in encoded.spans) == len(encoded.ids)
+    assert text_of(encoded.ids[-len(begun) :]) == begun

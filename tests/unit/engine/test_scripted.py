@@ -5,7 +5,15 @@ from contextlib import aclosing
 
 import pytest
 
-from hitsend.engine import Finished, Generated, Generation, PromptWasRead, Script, ScriptedEngine
+from hitsend.engine import (
+    Delayed,
+    Finished,
+    Generated,
+    Generation,
+    PromptWasRead,
+    Script,
+    ScriptedEngine,
+)
 from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
 from hitsend.messages import Message, Sampling, Source, Text, Tool, ToolCall, ToolResult
 
@@ -181,3 +189,24 @@ async def test_a_prompt_that_cannot_fit_is_refused() -> None:
 async def test_another_model_is_unknown() -> None:
     with pytest.raises(UnknownModel, match="scripted"):
         await ScriptedEngine().resolve("gpt-17")
+
+
+def begun(text: str) -> Message:
+    return Message("assistant", (Text(text),), "answer")
+
+
+@pytest.mark.parametrize("num_chars", [1, 4, 9, 15])
+async def test_an_answer_that_was_begun_goes_on_from_its_last_letter(num_chars: int) -> None:
+    engine, words = ScriptedEngine(), "One word, then another one."
+    messages = [user(f"!script die=1\n{words}"), begun(words[:num_chars])]
+    prompt = await engine.encode("auto", messages)
+    assert prompt.spans[-1].source == "answer"
+    assert sum(span.num_tokens for span in prompt.spans) == prompt.num_tokens == len(prompt.ids)
+    async with aclosing(engine.generate(prompt, PLAIN)) as steps:
+        assert text_of([step async for step in steps]) == words[num_chars:]
+
+
+async def test_a_delay_is_told_before_the_prompt_is_read() -> None:
+    steps = await say(ScriptedEngine(), "!script load=1ms queue=1 wait=1ms\nHi")
+    assert steps[:3] == [Delayed("loading"), Delayed("queue", 1), Delayed("queue", 0)]
+    assert isinstance(steps[3], PromptWasRead)

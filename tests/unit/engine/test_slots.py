@@ -1,6 +1,7 @@
 """Who may answer now: first come, first served, and never more than fits."""
 
 import asyncio
+from contextlib import ExitStack, aclosing
 
 from hitsend.engine.slots import Slots
 
@@ -66,3 +67,24 @@ async def test_one_cancelled_as_it_is_let_in_gives_its_place_back() -> None:
     assert order == []
     assert slots.is_idle
     assert slots.has_room(100)
+
+
+async def test_nothing_is_told_to_those_who_need_not_wait() -> None:
+    slots = Slots(1, 100)
+    with slots.take_place(10) as place:
+        assert [num_ahead async for num_ahead in slots.num_ahead(place)] == []
+    assert slots.is_idle
+
+
+async def test_those_who_wait_are_told_how_many_are_before_them() -> None:
+    slots, answering, impatient = Slots(1, 100, tell_s=0.001), ExitStack(), ExitStack()
+    answering.enter_context(slots.take_place(10))
+    impatient.enter_context(slots.take_place(10))
+    with slots.take_place(10) as place:
+        async with asyncio.timeout(5), aclosing(slots.num_ahead(place)) as told:
+            assert await anext(told) == 1
+            impatient.close()
+            assert await anext(told) == 0
+            answering.close()
+            assert [num_ahead async for num_ahead in told] == []
+    assert slots.is_idle

@@ -1,5 +1,6 @@
 """The verbs of the Makefile, and the rules by which the page is built again."""
 
+import gzip
 import os
 import subprocess
 from pathlib import Path
@@ -68,3 +69,14 @@ def test_the_page_is_built_again_when_a_source_changes_and_only_then(tmp_path: P
     source.write_text("1")
     page.unlink()
     assert not build_web.is_built(tmp_path)
+
+
+def test_a_built_file_lies_beside_its_smaller_self(tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<p>Hello</p>" * 100)
+    (tmp_path / "assets/tiny.js").write_text("1")
+    build_web.compress(tmp_path)
+    build_web.compress(tmp_path)
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {"index.html", "index.html.gz", "assets/tiny.js"}
+    assert gzip.decompress((tmp_path / "index.html.gz").read_bytes()).startswith(b"<p>Hello")

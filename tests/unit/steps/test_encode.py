@@ -1,10 +1,13 @@
 """What fits is sent whole; what does not is left out from the oldest end, or refused."""
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hitsend.engine import ScriptedEngine
 from hitsend.errors import PromptTooLong
-from hitsend.messages import Message, Sampling, Text
+from hitsend.messages import Message, Role, Sampling, Text
 from hitsend.send import Send, Turn
 from hitsend.steps.encode import encode_prompt
 
@@ -93,3 +96,44 @@ async def test_what_is_far_too_long_is_refused_at_once() -> None:
     engine = ScriptedEngine(num_window_tokens=300)
     with pytest.raises(PromptTooLong, match="far longer than the 300 tokens"):
         await encode_prompt((SYSTEM, asked(10_000)), turn(), engine)
+
+
+async def test_the_beginning_of_a_continued_answer_is_never_left_out() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    begun = Message("assistant", (Text("word " * 60),), "answer")
+    context = (SYSTEM, *history(20, 20), asked(5), begun)
+    prompt, event = await encode_prompt(context, turn(max_tokens=50), engine)
+    assert event.num_dropped_messages % 2 == 0
+    assert event.num_dropped_messages > 0
+    said = [span.source for span in prompt.spans if span.source != "template"]
+    assert said[-2:] == ["user", "answer"]
+    assert prompt.messages[-2:] == context[-2:]
+
+
+async def test_an_answer_that_leaves_no_room_to_go_on_is_refused() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    begun = Message("assistant", (Text("word " * 280),), "answer")
+    going_on = msgspec.structs.replace(turn(), send=Send(user_id="u", action="continue"))
+    with pytest.raises(PromptTooLong, match="a new, shorter message"):
+        await encode_prompt((SYSTEM, asked(5), begun), going_on, engine)
+
+
+LENGTHS = st.lists(st.integers(0, 30_000), max_size=9)
+
+
+@given(LENGTHS, st.booleans(), st.integers(1, 300))
+async def test_instructions_and_the_message_are_kept_whatever_came_before(
+    lengths: list[int], begins_with_an_answer: bool, max_tokens: int
+) -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    roles: list[Role] = ["assistant", "user"] if begins_with_an_answer else ["user", "assistant"]
+    before = [
+        Message(roles[index % 2], (Text("x" * num_chars),))
+        for index, num_chars in enumerate(lengths)
+    ]
+    context = (SYSTEM, *before, asked(5))
+    prompt, event = await encode_prompt(context, turn(max_tokens=max_tokens), engine)
+    kept = prompt.messages
+    assert (kept[0], kept[-1]) == (SYSTEM, context[-1])
+    assert event.num_dropped_messages == len(context) - len(kept)
+    assert kept[1:] == context[1 + event.num_dropped_messages :]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from hitsend.errors import Conflict, NotFound, Refused, StoreDown
-from hitsend.store import Store, User
+from hitsend.store import AccountRole, Store, User
 from hitsend.store.accounts import Accounts
 from hitsend.store.database import Database
 
@@ -41,8 +41,29 @@ async def test_a_disabled_person_has_no_way_in(store: Store, ada: User, eve: Use
     assert await store.accounts.by_session("token") is None
     assert await store.accounts.by_key("key") is None
     assert await store.accounts.by_name("Eve") == (eve, "hash")
-    with pytest.raises(NotFound):
-        await store.accounts.disable(ada.id)
+    await store.accounts.disable(ada.id)
+    await store.accounts.enable(ada.id)
+    await store.accounts.enable(ada.id)
+    assert await store.accounts.by_name("Ada") == (ada, "hash")
+    for change in (store.accounts.disable, store.accounts.enable):
+        with pytest.raises(NotFound):
+            await change("nobody")
+
+
+async def test_a_change_of_a_person_is_made_whole_or_not_at_all(store: Store, eve: User) -> None:
+    ada = await store.accounts.create("Ada", "hash", "admin")
+    await store.accounts.change_person(eve.id, role="admin", is_disabled=True)
+    with pytest.raises(Conflict, match="last administrator"):
+        await store.accounts.change_person(ada.id, role="member", is_disabled=False)
+    assert await standing(store) == {"Ada": ("admin", False), "Eve": ("admin", True)}
+    await store.accounts.change_person(eve.id, is_disabled=False)
+    await store.accounts.change_person(ada.id, role="member", is_disabled=True)
+    assert await standing(store) == {"Ada": ("member", True), "Eve": ("admin", False)}
+
+
+async def standing(store: Store) -> dict[str, tuple[str, bool]]:
+    people = await store.accounts.people()
+    return {person.name: (person.role, person.is_disabled) for person in people}
 
 
 async def test_a_session_holds_until_it_expires(
@@ -188,10 +209,15 @@ async def test_a_database_that_cannot_be_written_turns_nobody_away(
     assert await unwritable.by_session("new") is not None
 
 
+@pytest.fixture
+async def chief(store: Store) -> User:
+    return await store.accounts.create("Chief", "hash", "admin")
+
+
 async def test_an_invite_lets_one_person_in_once(
-    store: Store, ada: User, clock: SimpleNamespace
+    store: Store, chief: User, clock: SimpleNamespace
 ) -> None:
-    made = await store.accounts.create_invite("link", "member", ada.id, clock.now + 100)
+    made = await store.accounts.create_invite("link", "member", chief.id, clock.now + 100)
     assert await store.accounts.check_invite("link") == "member"
     outcomes = await asyncio.gather(
         *(store.accounts.redeem_invite("link", f"Guest {n}", "hash") for n in range(10)),
@@ -209,19 +235,19 @@ async def test_an_invite_lets_one_person_in_once(
 
 
 async def test_a_taken_name_does_not_use_up_an_invite(
-    store: Store, ada: User, clock: SimpleNamespace
+    store: Store, chief: User, clock: SimpleNamespace
 ) -> None:
-    await store.accounts.create_invite("link", "admin", ada.id, clock.now + 100)
+    await store.accounts.create_invite("link", "admin", chief.id, clock.now + 100)
     with pytest.raises(Conflict):
-        await store.accounts.redeem_invite("link", "ada", "hash")
+        await store.accounts.redeem_invite("link", "CHIEF", "hash")
     assert (await store.accounts.redeem_invite("link", "Grace", "hash")).role == "admin"
 
 
 async def test_invites_expire_and_can_be_taken_back(
-    store: Store, ada: User, clock: SimpleNamespace
+    store: Store, chief: User, clock: SimpleNamespace
 ) -> None:
-    await store.accounts.create_invite("late", "member", ada.id, clock.now + 100)
-    revoked = await store.accounts.create_invite("back", "member", ada.id, clock.now + 900)
+    await store.accounts.create_invite("late", "member", chief.id, clock.now + 100)
+    revoked = await store.accounts.create_invite("back", "member", chief.id, clock.now + 900)
     clock.now += 100
     await store.accounts.revoke_invite(revoked.id)
     for link, why in (("late", "expired"), ("back", "not valid"), ("made up", "not valid")):
@@ -229,3 +255,19 @@ async def test_invites_expire_and_can_be_taken_back(
             await store.accounts.redeem_invite(link, "Grace", "hash")
     assert await store.accounts.by_name("Grace") is None
     assert len(await store.accounts.invites()) == 1
+
+
+async def test_an_invite_holds_as_long_as_its_maker_is_an_administrator(
+    store: Store, chief: User, clock: SimpleNamespace
+) -> None:
+    await store.accounts.create("Grace", "hash", "admin")
+    await store.accounts.create_invite("link", "admin", chief.id, clock.now + 100)
+    roles: list[AccountRole] = ["admin", "member"]
+    for role in roles:
+        await store.accounts.change_person(chief.id, role=role, is_disabled=role == "admin")
+        with pytest.raises(Refused, match="not valid"):
+            await store.accounts.check_invite("link")
+        with pytest.raises(Refused, match="not valid"):
+            await store.accounts.redeem_invite("link", "Eve", "hash")
+    await store.accounts.change_person(chief.id, role="admin")
+    assert (await store.accounts.redeem_invite("link", "Eve", "hash")).role == "admin"

@@ -107,6 +107,8 @@ async def test_the_current_branch_can_be_switched_to_what_is_there(
     store: Store, ada: User, ask: Ask
 ) -> None:
     first, other = await ask(ada, "one"), await ask(ada, "two")
+    assert first.message_id
+    assert other.message_id
     conversation_id = first.conversation_id or ""
     await store.conversations.update(conversation_id, ada.id, current_node=first.message_id)
     assert (await store.conversations.get(conversation_id, ada.id)).current_node == first.message_id

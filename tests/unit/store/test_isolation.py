@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from hitsend.errors import NotFound
+from hitsend.messages import Feedback
 from hitsend.store import NewTurn, Store, User
 
 Ask: TypeAlias = Callable[..., Awaitable[NewTurn]]
@@ -25,6 +26,11 @@ QUESTIONS: dict[str, Question] = {
     "path": lambda s, u, t: s.conversations.path(t.conversation_id or "", u.id, t.answer_id),
     "rename": lambda s, u, t: s.conversations.update(t.conversation_id or "", u.id, title="Mine"),
     "hide": lambda s, u, t: s.conversations.update(t.conversation_id or "", u.id, is_visible=False),
+    "rate": lambda s, u, t: s.feedback.give(
+        t.conversation_id or "", t.answer_id, u.id, Feedback("up")
+    ),
+    "take back": lambda s, u, t: s.feedback.take_back(t.conversation_id or "", t.answer_id, u.id),
+    "share": lambda s, u, t: s.shares.create(t.conversation_id or "", u.id, t.message_id or ""),
     "delete": lambda s, u, t: s.conversations.delete(t.conversation_id or "", u.id),
     "events": lambda s, u, t: s.turns.events(t.turn_id, u.id),
     "turn": lambda s, u, t: s.turns.get(t.turn_id, u.id),
@@ -73,8 +79,8 @@ async def test_lists_and_search_hold_ones_own_only(
     await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
     await store.accounts.create_key(ada.id, "key", "hs-abc", "mine")
     assert (await store.conversations.list(eve.id)).total == 0
-    assert (await store.conversations.list(eve.id, query="secret")).total == 0
-    assert (await store.conversations.list(ada.id, query="secret")).total == 1
+    assert (await store.conversations.search(eve.id, "secret")).total == 0
+    assert (await store.conversations.search(ada.id, "secret")).total == 1
     assert await store.accounts.sessions(eve.id) == []
     assert await store.accounts.keys(eve.id) == []
 

@@ -15,7 +15,7 @@ Answer: TypeAlias = Callable[..., Awaitable[list[Stamped]]]
 
 
 async def _found(store: Store, user: User, query: str) -> list[str]:
-    page = await store.conversations.list(user.id, query=query)
+    page = await store.conversations.search(user.id, query)
     assert page.total == len(page.items)
     return [line.title for line in page.items]
 
@@ -45,17 +45,18 @@ async def test_accents_do_not_matter_and_the_last_word_may_be_unfinished(
 async def test_the_match_is_marked_in_what_was_said(store: Store, ada: User, ask: Ask) -> None:
     long = "filler " * 200 + "the needle is here " + "filler " * 200
     turn = await ask(ada, "an old needle")
-    await ask(ada, long, to=turn, after=turn.answer_id)
-    (line,) = (await store.conversations.list(ada.id, query="needle")).items
-    assert line.snippet is not None
-    assert "\x02needle\x03 is here" in line.snippet
-    assert len(line.snippet) < 200
+    newest = await ask(ada, long, to=turn, after=turn.answer_id)
+    (line,) = (await store.conversations.search(ada.id, "needle")).items
+    assert line.found is not None
+    assert line.found.message_id == newest.message_id
+    assert "\x02needle\x03 is here" in line.found.snippet
+    assert len(line.found.snippet) < 200
 
 
 async def test_a_match_in_the_title_alone_has_no_snippet(store: Store, ada: User, ask: Ask) -> None:
     await ask(ada, "Hello", title="Astronomy")
-    (line,) = (await store.conversations.list(ada.id, query="astronomy")).items
-    assert (line.title, line.snippet) == ("Astronomy", None)
+    (line,) = (await store.conversations.search(ada.id, "astronomy")).items
+    assert (line.title, line.found) == ("Astronomy", None)
 
 
 async def test_search_follows_every_change(
@@ -79,7 +80,7 @@ async def test_search_follows_every_change(
 async def test_results_are_paged(store: Store, ada: User, ask: Ask) -> None:
     for number in range(5):
         await ask(ada, "a common word", title=str(number))
-    page = await store.conversations.list(ada.id, query="common", offset=1, limit=2)
+    page = await store.conversations.search(ada.id, "common", offset=1, limit=2)
     assert ([line.title for line in page.items], page.total) == (["3", "2"], 5)
 
 
@@ -90,7 +91,7 @@ STRANGE = ("", "   ", "🐧", "\0", "a\0b", "\ud800", "%", "';--", "a" * 10_000,
 @pytest.mark.parametrize("query", HOSTILE + STRANGE)
 async def test_no_query_is_an_error(store: Store, ada: User, ask: Ask, query: str) -> None:
     await ask(ada, 'The "quoted" NEAR( word 🐧 OR not*', title="Odd")
-    await store.conversations.list(ada.id, query=query)
+    await store.conversations.search(ada.id, query)
 
 
 async def test_words_of_the_query_language_are_just_words(
@@ -107,4 +108,4 @@ async def test_words_of_the_query_language_are_just_words(
 )
 @given(query=st.text(st.characters(codec=None), max_size=30))
 async def test_any_text_can_be_searched_for(store: Store, ada: User, query: str) -> None:
-    await store.conversations.list(ada.id, query=query)
+    await store.conversations.search(ada.id, query)

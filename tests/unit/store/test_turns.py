@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from hitsend.errors import Conflict, NotFound
+from hitsend.errors import Conflict, NotFound, Unauthenticated
 from hitsend.events import (
     AnyEvent,
     Ending,
@@ -276,3 +276,41 @@ def _says(turn: NewTurn, *said: str | AnyEvent) -> list[Entry]:
 
 def _closing(turn: NewTurn, ending: Ending) -> Closing:
     return Closing(turn.turn_id, fold([TurnFinished(ending)]), 9.0)
+
+
+@pytest.mark.parametrize("is_erased", [False, True])
+async def test_nothing_is_accepted_from_someone_who_was_shut_out_meanwhile(
+    store: Store, ada: User, eve: User, ask: Ask, answer: Answer, is_erased: bool
+) -> None:
+    first = await ask(eve, "Hello?")
+    await answer(first, "Yes.")
+    await store.accounts.close_account(eve.id)
+    if is_erased:
+        await store.accounts.erase(eve.id)
+    api_call = structs.replace(
+        first, turn_id=str(uuid4()), conversation_id=None, creates_conversation=False
+    )
+    with pytest.raises(Unauthenticated):
+        await ask(eve, "And another thing")
+    with pytest.raises(Unauthenticated):
+        await ask(eve, "And another thing", to=first, after=first.answer_id)
+    with pytest.raises(Unauthenticated):
+        await store.turns.accept(api_call)
+    assert await store.turns.unfinished() == []
+    assert await ask(ada, "I am still here")
+
+
+async def test_a_turn_is_hidden_with_its_conversation_and_comes_back_with_it(
+    store: Store, ada: User, ask: Ask, answer: Answer
+) -> None:
+    turn = await ask(ada, "Hello?")
+    log = await answer(turn, "Yes.")
+    conversation_id = turn.conversation_id or ""
+    await store.conversations.update(conversation_id, ada.id, is_visible=False)
+    with pytest.raises(NotFound, match="no such turn"):
+        await store.turns.events(turn.turn_id, ada.id)
+    with pytest.raises(NotFound, match="no such turn"):
+        await store.turns.get(turn.turn_id, ada.id)
+    assert await store.turns.all_events(turn.turn_id) == log
+    await store.conversations.update(conversation_id, ada.id, is_visible=True)
+    assert await store.turns.events(turn.turn_id, ada.id) == log

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from hitsend.events import Ending
-from hitsend.messages import Text, ToolCall, ToolResult, Usage
+from hitsend.messages import Feedback, Text, ToolCall, ToolResult, Usage
 from hitsend.transcript import Said, Status
 from hitsend.wire.message import Origin, message
 
@@ -32,6 +32,19 @@ def test_what_a_person_said_names_no_model() -> None:
     assert made.content.parts == ("Hi",)
     assert (made.channel, made.end_turn) == (None, None)
     assert msgspec.to_builtins(made.metadata) == {"parent_id": None, "turn_exchange_id": "turn"}
+
+
+def test_where_there_is_no_turn_to_look_into_none_is_named() -> None:
+    said = Said("q", None, "user", (Text("Hi"),), "finished")
+    made = message(said, Origin(None, "model", 1.0))
+    assert msgspec.to_builtins(made.metadata) == {"parent_id": None}
+
+
+def test_what_a_person_thinks_of_an_answer_is_told_with_it() -> None:
+    said = Said("a", "q", "assistant", (Text("x"),), "finished")
+    made = message(said, Origin("turn", "model", 1.0, Feedback("down", "wrong", "No.")))
+    told = {"rating": "down", "reason": "wrong", "text": "No."}
+    assert msgspec.to_builtins(made.metadata)["feedback"] == told
 
 
 @pytest.mark.parametrize(

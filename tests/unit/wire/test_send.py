@@ -65,13 +65,19 @@ def test_a_variant_names_the_message_to_answer_again() -> None:
     assert (asked.message_id, asked.text) == (None, "")
 
 
+def test_to_continue_names_the_answer_that_was_cut_short() -> None:
+    asked = parsed({"action": "continue", "parent_message_id": ID, "conversation_id": CONVERSATION})
+    assert (asked.action, asked.parent_id, asked.message_id) == ("continue", ID, None)
+
+
 @pytest.mark.parametrize(
     ("sent", "param"),
     [
         (body(messages=[]), "messages"),
         (body(messages=[message("a"), message("b")]), "messages"),
         (body(action="variant"), "messages"),
-        (body(action="continue"), "action"),
+        (body(action="continue"), "messages"),
+        (body(action="go on"), "action"),
         (body(messages=[message()]), "messages[0].content.parts"),
         (body(messages=[message(" \n", "\t")]), "messages[0].content.parts"),
         (body(messages=[message("a", id="1")]), "messages[0].id"),

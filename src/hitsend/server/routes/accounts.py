@@ -1,4 +1,4 @@
-"""Accounts: the first one, signing in and out, signing up by invitation, who am I."""
+"""Accounts: the first one, signing in and out, signing up by invitation, one's own."""
 
 import time
 from typing import Annotated, TypeAlias
@@ -20,8 +20,9 @@ from hitsend.credentials import (
     new_token,
     verify_password,
 )
-from hitsend.errors import Conflict, Unauthenticated
+from hitsend.errors import Conflict, Refused, Unauthenticated
 from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
+from hitsend.server.leaving import erase_person
 from hitsend.server.people import COOKIE, check_origin, set_cookie
 from hitsend.store import User
 
@@ -36,6 +37,19 @@ Token: TypeAlias = Annotated[str, Meta(max_length=64)]
 
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
+    password: Password
+
+
+class NewName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: Name
+
+
+class NewPassword(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    current: Password
+    new: Password
+
+
+class Farewell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     password: Password
 
 
@@ -101,9 +115,7 @@ async def sign_out(call: Call) -> Response:
     session = call.person.session
     assert session is not None
     await call.house.services.store.accounts.revoke_session(session.id, call.user_id)
-    response = Response(status_code=NOTHING)
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
-    return response
+    return _signed_out()
 
 
 @endpoint("GET", "/backend-api/me", Access.PERSON)
@@ -111,6 +123,50 @@ async def me(call: Call) -> Response:
     """Who is calling."""
     session = call.person.session
     return answer(_me(call, call.person.user, session.id if session else None))
+
+
+@endpoint("PATCH", "/backend-api/me", Access.SESSION)
+async def rename(call: Call) -> Response:
+    """Change one's name."""
+    body = await call.body(NewName)
+    accounts = call.house.services.store.accounts
+    return answer({"user": await accounts.rename(call.user_id, clean_name(body.name))})
+
+
+@endpoint("POST", "/backend-api/me/password", Access.SESSION)
+async def change_password(call: Call) -> Response:
+    """Change one's password. Every other browser is signed out."""
+    body, session = await call.body(NewPassword), call.person.session
+    assert session is not None
+    await _check_password(call, body.current, "current")
+    new = await hash_password(body.new)
+    await call.house.services.store.accounts.change_password(call.user_id, new, session.id)
+    return Response(status_code=NOTHING)
+
+
+@endpoint("DELETE", "/backend-api/me", Access.SESSION)
+async def delete_account(call: Call) -> Response:
+    """Delete one's account and everything in it, for good."""
+    body = await call.body(Farewell)
+    await _check_password(call, body.password, "password")
+    await erase_person(call.house, call.user_id)
+    return _signed_out()
+
+
+async def _check_password(call: Call, password: str, param: str) -> None:
+    """Also of someone who is signed in: it may be another who sits at their desk."""
+    who = _address(call.request), name_key(call.person.user.name)
+    await call.house.throttle.try_once(*who)
+    kept = await call.house.services.store.accounts.password_hash(call.user_id)
+    if not await verify_password(password, kept):
+        raise Refused("The password is wrong.", param=param)
+    await call.house.throttle.forgive(*who)
+
+
+def _signed_out() -> Response:
+    response = Response(status_code=NOTHING)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
 
 
 def _me(call: Call, user: User, session_id: str | None) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hitsend.steps.accept import title_from
+from hitsend.titles import title_from
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""A conversation with all its branches, in the shape people know from ChatGPT's web API."""
+
+from collections import defaultdict
+
+from hitsend.store import Conversation, StoredMessage
+from hitsend.wire.message import Origin, WireMessage, message
+
+
+def tree(conversation: Conversation) -> dict[str, object]:
+    children: defaultdict[str | None, list[str]] = defaultdict(list)
+    for stored in conversation.messages:
+        children[stored.parent_id].append(stored.message_id)
+    running = conversation.running
+    return {
+        "conversation_id": conversation.id,
+        "title": conversation.title,
+        "create_time": conversation.created_at,
+        "update_time": conversation.updated_at,
+        "current_node": conversation.current_node,
+        "is_archived": conversation.is_archived,
+        "is_pinned": conversation.is_pinned,
+        "folder_id": conversation.folder_id,
+        "mapping": {
+            stored.message_id: {
+                "id": stored.message_id,
+                "parent": stored.parent_id,
+                "children": children[stored.message_id],
+                "message": _message(stored),
+            }
+            for stored in conversation.messages
+        },
+        "running": running
+        and {"turn_exchange_id": running.turn_id, "message_id": running.answer_id},
+    }
+
+
+def _message(stored: StoredMessage) -> WireMessage:
+    turn_id = None if stored.is_imported else stored.turn_id
+    return message(stored, Origin(turn_id, stored.model or "", stored.created_at, stored.feedback))

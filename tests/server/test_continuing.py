@@ -1,0 +1,146 @@
+"""An answer that was cut short goes on from its last word, as a message below it."""
+
+from typing import Any
+
+import pytest
+from tests.server.world import Heard, Someone, World, message
+
+STORY = "Once upon a time there was a lighthouse keeper who counted waves."
+WRITE = "/backend-api/f/conversation"
+
+
+async def go_on(who: Someone, heard: Heard, conversation_id: str, **changes: Any) -> Heard:
+    assert heard.answer
+    return await who.send(
+        "",
+        action="continue",
+        messages=[],
+        conversation_id=conversation_id,
+        parent_message_id=heard.answer["id"],
+        **changes,
+    )
+
+
+async def refused(who: Someone, heard: Heard, parent_id: str) -> dict[str, Any]:
+    body = message(
+        "",
+        action="continue",
+        messages=[],
+        conversation_id=heard.conversation_id,
+        parent_message_id=parent_id,
+    )
+    response = await who.http.post(WRITE, json=body)
+    assert response.status_code == 400, response.text
+    problem: dict[str, Any] = response.json()["error"]
+    return problem
+
+
+async def stop(who: Someone, heard: Heard) -> Heard:
+    await who.http.post(
+        "/backend-api/stop_conversation", json={"conversation_id": heard.conversation_id}
+    )
+    return await who.follow(heard.turn_id)
+
+
+async def event_of(who: Someone, heard: Heard, kind: str) -> dict[str, Any]:
+    log = (await who.http.get(f"/backend-api/turn/{heard.turn_id}")).json()["events"]
+    event: dict[str, Any] = next(e["event"] for e in log if e["event"]["type"] == kind)
+    return event
+
+
+@pytest.mark.parametrize("num_tokens", [1, 3, 7])
+async def test_an_answer_out_of_room_goes_on_word_for_word(world: World, num_tokens: int) -> None:
+    ada = await world.someone("ada")
+    cut = await ada.send(f"!script\n{STORY}", sampling={"max_tokens": num_tokens})
+    assert cut.answer
+    assert cut.answer["metadata"]["finish_details"]["reason"] == "length"
+    more = await go_on(ada, cut, cut.conversation_id)
+    assert cut.text + more.text == STORY
+    assert more.answer
+    assert more.answer["metadata"]["parent_id"] == cut.answer["id"]
+    stored = await ada.conversation(cut.conversation_id)
+    assert stored["current_node"] == more.answer["id"]
+    assert stored["mapping"][cut.answer["id"]]["children"] == [more.answer["id"]]
+    assert stored["mapping"][more.answer["id"]]["message"] == more.answer
+
+
+async def test_a_stopped_answer_goes_on_where_it_was(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send(f"!script pace=20ms\n{STORY}", until_chars=10)
+    cut = await stop(ada, heard)
+    assert 10 <= len(cut.text) < len(STORY)
+    assert cut.text + (await go_on(ada, cut, cut.conversation_id)).text == STORY
+
+
+async def test_an_answer_whose_engine_died_goes_on(world: World) -> None:
+    ada = await world.someone("ada")
+    cut = await ada.send(f"!script die=4\n{STORY}")
+    assert cut.text + (await go_on(ada, cut, cut.conversation_id)).text == STORY
+
+
+async def test_an_answer_can_be_continued_again_and_again(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send(f"!script\n{STORY}", sampling={"max_tokens": 2})
+    conversation_id, whole = heard.conversation_id, heard.text
+    while heard.answer and heard.answer["metadata"]["finish_details"]["reason"] == "length":
+        heard = await go_on(ada, heard, conversation_id, sampling={"max_tokens": 2})
+        whole += heard.text
+    assert whole == STORY
+
+
+async def test_what_was_written_in_several_turns_is_one_answer_to_the_model(world: World) -> None:
+    ada = await world.someone("ada")
+    cut = await ada.send(f"!script\n{STORY}", sampling={"max_tokens": 3})
+    more = await go_on(ada, cut, cut.conversation_id)
+    assert (await event_of(ada, more, "ContextBuilt"))["sections"][1:] == [
+        {"source": "user", "num_messages": 1, "num_chars": len(f"!script\n{STORY}")},
+        {"source": "answer", "num_messages": 1, "num_chars": len(cut.text)},
+    ]
+    spans = (await event_of(ada, more, "PromptEncoded"))["spans"]
+    assert spans[-1] == ["answer", 2, 3]
+    assert more.answer
+    after = await ada.send(
+        "!script\nYes.",
+        conversation_id=cut.conversation_id,
+        parent_message_id=more.answer["id"],
+    )
+    history = (await event_of(ada, after, "ContextBuilt"))["sections"][1]
+    assert history == {
+        "source": "history",
+        "num_messages": 2,
+        "num_chars": len(f"!script\n{STORY}") + len(STORY),
+    }
+
+
+async def test_only_an_answer_that_was_cut_short_can_be_continued(world: World) -> None:
+    ada = await world.someone("ada")
+    whole = await ada.send("!script\nDone.")
+    assert whole.answer
+    for parent in (whole.answer["id"], whole.messages[0]["id"]):
+        problem = await refused(ada, whole, parent)
+        assert problem["message"] == "Only an answer that was cut short can be continued."
+        assert problem["param"] == "parent_message_id"
+    assert "Say which" in (await refused(ada, whole, "client-created-root"))["message"]
+
+
+async def test_an_answer_without_a_word_has_nothing_to_go_on_from(world: World) -> None:
+    ada = await world.someone("ada")
+    silent = await ada.send("!script die=0\nnever said")
+    assert silent.answer
+    assert not silent.text
+    problem = await refused(ada, silent, silent.answer["id"])
+    assert "before its first word" in problem["message"]
+
+
+async def test_an_api_call_that_ends_with_the_assistants_words_gets_an_answer_of_its_own(
+    world: World,
+) -> None:
+    ada = await world.someone("ada")
+    program = await world.browser()
+    program.headers["authorization"] = f"Bearer {ada.key}"
+    said = [
+        {"role": "user", "content": f"!script\n{STORY}"},
+        {"role": "assistant", "content": STORY[:17]},
+    ]
+    response = await program.post("/v1/chat/completions", json={"model": "auto", "messages": said})
+    assert response.json()["choices"][0]["message"]["content"] == STORY

@@ -1,0 +1,119 @@
+"""Sharing by a link: what a stranger reads, and for how long."""
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx2
+from msgspec import structs
+from tests.server.world import Heard, Someone, World
+
+from hitsend.engine import ScriptedEngine
+from hitsend.server.app import open_house
+from hitsend.server.serving import listening
+from hitsend.settings import Settings
+
+NAUGHTY = "</script><script>alert(1)</script> [x](javascript:alert(1)) \u202e🐧"
+
+
+async def _share(ada: Someone, heard: Heard) -> dict[str, Any]:
+    assert heard.answer is not None
+    made = await ada.http.post(
+        f"/backend-api/conversation/{heard.conversation_id}/shares",
+        json={"current_node": heard.answer["id"]},
+    )
+    assert made.status_code == 201, made.text
+    share: dict[str, Any] = made.json()
+    return share
+
+
+async def _read(stranger: httpx2.AsyncClient, share: dict[str, Any]) -> httpx2.Response:
+    return await stranger.get(f"/backend-api/share/{share['id']}")
+
+
+async def test_a_stranger_reads_what_was_said_up_to_there_and_nothing_else(world: World) -> None:
+    ada, stranger = await world.someone("ada-the-owner"), await world.browser()
+    heard = await ada.send(f"!script\n{NAUGHTY}")
+    assert heard.answer is not None
+    share = await _share(ada, heard)
+    await ada.send(
+        "!script\nsaid later",
+        conversation_id=heard.conversation_id,
+        parent_message_id=heard.answer["id"],
+    )
+    read = await _read(stranger, share)
+    assert read.status_code == 200
+    assert read.headers["x-robots-tag"] == "noindex"
+    assert read.headers["cache-control"] == "no-store"
+    asked, answered = read.json()["messages"]
+    assert asked["content"]["parts"] == [f"!script\n{NAUGHTY}"]
+    assert answered["content"]["parts"] == [heard.text]
+    assert heard.text == NAUGHTY
+    assert answered["metadata"]["model_slug"] == "scripted"
+    for secret in ("said later", "ada-the-owner", ada.user_id, heard.turn_id, "usage"):
+        assert secret not in read.text
+
+
+async def test_shares_are_listed_and_taken_back(world: World) -> None:
+    ada, stranger = await world.someone("ada"), await world.browser()
+    first, second = [await _share(ada, await ada.send(f"!script\n{n}")) for n in "12"]
+    assert second["path"] == f"/share/{second['id']}"
+    assert (await ada.http.get("/backend-api/shares")).json() == {"items": [second, first]}
+    assert (await ada.http.delete(f"/backend-api/shares/{first['id']}")).status_code == 204
+    assert (await ada.http.delete(f"/backend-api/shares/{first['id']}")).status_code == 404
+    assert (await ada.http.get("/backend-api/shares")).json() == {"items": [second]}
+    assert (await _read(stranger, first)).status_code == 404
+    assert (await _read(stranger, second)).status_code == 200
+
+
+async def test_asking_again_gives_the_same_share(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nhello")
+    assert await _share(ada, heard) == await _share(ada, heard)
+
+
+async def test_a_deleted_conversation_is_shared_no_longer(world: World) -> None:
+    ada, stranger = await world.someone("ada"), await world.browser()
+    heard = await ada.send("!script\nhello")
+    share, path = await _share(ada, heard), f"/backend-api/conversation/{heard.conversation_id}"
+    await ada.http.patch(path, json={"is_visible": False})
+    hidden = await _read(stranger, share)
+    await ada.http.patch(path, json={"is_visible": True})
+    assert (await _read(stranger, share)).status_code == 200
+    await ada.http.delete(path)
+    deleted, unknown = await _read(stranger, share), await _read(stranger, {"id": "x" * 32})
+    assert hidden.status_code == deleted.status_code == unknown.status_code == 404
+    assert hidden.content == deleted.content == unknown.content
+
+
+async def test_an_answer_is_shared_once_it_is_whole(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
+    assert heard.answer is not None
+    refused = await ada.http.post(
+        f"/backend-api/conversation/{heard.conversation_id}/shares",
+        json={"current_node": heard.answer["id"]},
+    )
+    assert refused.status_code == 409
+    await ada.http.post(
+        "/backend-api/stop_conversation", json={"conversation_id": heard.conversation_id}
+    )
+    await _share(ada, heard)
+
+
+async def test_where_sharing_is_switched_off_no_link_is_made_or_read(settings: Settings) -> None:
+    no_sharing = structs.replace(settings, allow_sharing=False)
+    async with AsyncExitStack() as clients:
+        async with open_house(settings, ScriptedEngine()) as house, listening(house) as url:
+            ada = await World(house, url, clients).someone("ada")
+            heard = await ada.send("!script\nhello")
+            share = await _share(ada, heard)
+        async with open_house(no_sharing, ScriptedEngine()) as house, listening(house) as url:
+            assert (await ada.http.get(f"{url}/backend-api/share/{share['id']}")).status_code == 404
+            refused = await ada.http.post(
+                f"{url}/backend-api/conversation/{heard.conversation_id}/shares",
+                json={"current_node": "any"},
+            )
+            taken_back = await ada.http.delete(f"{url}/backend-api/shares/{share['id']}")
+    assert refused.status_code == 403
+    assert "switched off" in refused.json()["error"]["message"]
+    assert taken_back.status_code == 204

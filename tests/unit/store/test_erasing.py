@@ -1,0 +1,138 @@
+"""What goes for good is out of sight at once, and goes little by little: others write meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+import pytest
+
+from hitsend.errors import NotFound
+from hitsend.events import Stamped, TextArrived
+from hitsend.store import Entry, NewTurn, Store, User
+from hitsend.store.erasure import MOST_EVENTS, erase_conversations
+from hitsend.store.portions import MOST_CHARS, MOST_ROWS
+from hitsend.store.schema import conversations
+from hitsend.takeout.taken import TakenConversation, TakenMessage
+
+Ask: TypeAlias = Callable[..., Awaitable[NewTurn]]
+
+NUM_STEPS = 5
+
+
+async def once(taken: TakenConversation) -> AsyncIterator[list[TakenConversation]]:
+    yield [taken]
+
+
+def long_talk(num_messages: int, text: str = "word") -> TakenConversation:
+    messages = tuple(
+        TakenMessage(
+            id=str(number),
+            # Two branches that take turns: the last said is not always the deepest.
+            parent_id=str(number - 2) if number > 1 else "0" if number else None,
+            role="user",
+            text=text,
+            created_at=1.0,
+        )
+        for number in range(num_messages)
+    )
+    return TakenConversation(
+        source_id="long",
+        title="Long",
+        created_at=1.0,
+        updated_at=2.0,
+        current_node="0",
+        messages=messages,
+    )
+
+
+async def imported(store: Store, user: User, taken: TakenConversation) -> str:
+    await store.imports.add(user.id, once(taken))
+    (conversation_id,) = await store.conversations.ids(user.id)
+    return conversation_id
+
+
+async def count(store: Store, table: str) -> int:
+    async with store._database.read() as connection:
+        counted = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
+        return int(counted.scalar_one())
+
+
+async def counts_meanwhile(
+    store: Store, table: str, work: Coroutine[Any, Any, object]
+) -> list[int]:
+    """How many rows there were each time somebody else had written."""
+    working, counts = asyncio.create_task(work), [await count(store, table)]
+    while not working.done():
+        await store.check()
+        counts.append(await count(store, table))
+    await working
+    return [*counts, await count(store, table)]
+
+
+def largest_step(counts: list[int]) -> int:
+    return max(abs(after - before) for before, after in zip(counts, counts[1:], strict=False))
+
+
+async def test_a_long_conversation_is_out_of_sight_at_once_and_goes_little_by_little(
+    store: Store, ada: User
+) -> None:
+    long = await imported(store, ada, long_talk(MOST_ROWS * NUM_STEPS))
+    deleting = asyncio.create_task(store.conversations.delete(long, ada.id))
+    while (await store.conversations.list(ada.id)).total:
+        await store.check()
+    assert await count(store, "messages") > 0
+    with pytest.raises(NotFound):
+        await store.conversations.update(long, ada.id, is_visible=True)
+    with pytest.raises(NotFound):
+        await store.conversations.delete(long, ada.id)
+    await deleting
+    for table in ("conversations", "messages", "turns"):
+        assert await count(store, table) == 0
+
+
+async def test_others_write_while_a_long_conversation_is_erased(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    long = await imported(store, ada, long_talk(MOST_ROWS * NUM_STEPS))
+    await store.conversations.update(long, ada.id, is_visible=False)
+    clock.now += 61
+    counts = await counts_meanwhile(store, "messages", store.conversations.erase_hidden())
+    assert counts[-1] == 0
+    assert largest_step(counts) <= 2 * MOST_ROWS
+
+
+async def test_others_write_while_an_account_with_long_logs_is_erased(
+    store: Store, ada: User, ask: Ask
+) -> None:
+    turn = await ask(ada, "Tell me everything")
+    words = [Stamped(seq, 1.0, TextArrived("x")) for seq in range(1, MOST_EVENTS * NUM_STEPS)]
+    await store.turns.append([Entry(turn.turn_id, word) for word in words])
+    counts = await counts_meanwhile(store, "turn_events", store.accounts.erase(ada.id))
+    assert counts[-1] == 0
+    assert largest_step(counts) <= 2 * MOST_EVENTS
+    assert await store.accounts.list_users() == []
+
+
+async def test_others_write_while_large_messages_come_in_and_go(store: Store, ada: User) -> None:
+    at_once = 4
+    taken = long_talk(at_once * NUM_STEPS, text="x" * (MOST_CHARS // at_once))
+    counts = await counts_meanwhile(store, "messages", store.imports.add(ada.id, once(taken)))
+    assert counts[-1] == at_once * NUM_STEPS
+    assert largest_step(counts) <= 2 * at_once
+    counts = await counts_meanwhile(store, "messages", store.accounts.erase(ada.id))
+    assert counts[-1] == 0
+    assert largest_step(counts) <= 2 * at_once
+
+
+async def test_what_comes_anew_under_the_same_id_is_left_alone(store: Store, ada: User) -> None:
+    long = await imported(store, ada, long_talk(MOST_ROWS * NUM_STEPS))
+    await store.conversations.update(long, ada.id, is_visible=False)
+    erasing = asyncio.create_task(
+        erase_conversations(store._database, conversations.c.hidden_at.is_not(None))
+    )
+    while await count(store, "messages") == MOST_ROWS * NUM_STEPS:
+        await store.check()
+    await store.conversations.update(long, ada.id, is_visible=True)
+    await erasing
+    assert len((await store.conversations.get(long, ada.id)).messages) > 0
