@@ -52,7 +52,7 @@ def new_person(browser: Browser, server: Server) -> Iterator[Callable[[], Person
     people: list[Person] = []
 
     def come() -> Person:
-        people.append(Person(browser.new_page(), server))
+        people.append(Person(browser.new_context().new_page(), server))
         return people[-1]
 
     yield come
@@ -68,4 +68,13 @@ def ada(new_person: Callable[[], Person]) -> Person:
     person = new_person()
     person.visit()
     person.create_account("ada")
+    return person
+
+
+@pytest.fixture
+def bob(ada: Person, new_person: Callable[[], Person]) -> Person:
+    """A member, invited by ada."""
+    person = new_person()
+    person.visit(ada.post("invites", {})["path"])
+    person.create_account("bob")
     return person

@@ -90,6 +90,26 @@ LEAKS = [
     "<a href=https://evil.example ping=https://evil.example/p>x</a>",
 ]
 
+MUTATIONS = [
+    '<svg></p><style><a id="</style><img src=1 onerror=pwned()>">',
+    "<noscript><style></noscript><img src=x onerror=pwned()></style>",
+    "<form><math><mtext></form><form><mglyph><style></math><img src onerror=pwned()>",
+    "<math><mi><mglyph><svg><mtext><style><path id='</style><img onerror=pwned() src>'>",
+    "<svg><foreignObject><p><img src=x onerror=pwned()></p></foreignObject></svg>",
+    "<table><td><select><table><img src=x onerror=pwned()>",
+    '<a title="`<img src=x onerror=pwned()>`">x</a>',
+    "<x/><title>&lt;/title&gt;&lt;img src=x onerror=pwned()&gt;",
+    '<img alt="<x" title="/><img src=x onerror=pwned()>">',
+    "<sup><sub onclick=pwned()></sup><kbd onload=pwned()>x</sub>",
+    "**<img src=x onerror=pwned()**>",
+    "[a](<javascript:pwned()> 'b\"onmouseover=\"pwned()')",
+    "![`<img src=x onerror=pwned()>`](https://evil.example/`x`)",
+    "$\\href{javascript:pwned()}{x}$ and $\\url{javascript:pwned()}$",
+    "$$\\htmlData{onclick=pwned()}{x} \\includegraphics{https://evil.example/x.png}$$",
+    "$\\text{<img src=x onerror=pwned()>}$",
+    "$\\def\\x{\\x\\x}\\x$",
+]
+
 TRICKS = [
     "```html\n<script>pwned()</script>\n```",
     "`<img src=x onerror=pwned()>`",
@@ -99,11 +119,62 @@ TRICKS = [
     "> <script>pwned()</script>",
     "``` <img src=x onerror=pwned()>\ncode\n```",
     '~~~"><script>pwned()</script>\ncode\n~~~',
-    "__proto__ {{constructor.constructor('pwned()')()}} ${pwned()} {@html '<img onerror=pwned()>'}",
     "\u202e<script>pwned()</script>\u202c",
     "＜script＞pwned()＜/script＞",
     "&lt;script&gt;pwned()&lt;/script&gt;",
-    "<s\u0000cript>pwned()</s\u0000cript>".replace("\u0000", "\u200b"),
+    "<s\u200bcript>pwned()</s\u200bcript>",
 ]
 
-PAYLOADS = SCRIPTS + HANDLERS + ADDRESSES + LEAKS + TRICKS
+TEMPLATES = [
+    "{{constructor.constructor('pwned()')()}}",
+    "${pwned()} #{pwned()} {pwned()} <%= pwned() %> {% pwned() %} [[pwned()]]",
+    "{@html '<img src=x onerror=pwned()>'} {#if pwned()}{/if}",
+    "__proto__ constructor prototype toString hasOwnProperty",
+    "'; DROP TABLE messages; --",
+    "' OR '1'='1' /*",
+    '"pwned" NEAR/2 NOT * AND ( : ^ -',
+    "Robert'); DELETE FROM users WHERE ('1'='1",
+    "%s %d %n %x {0} {} $1 \\1 %00 %0d%0aset-cookie:x=1",
+    "../../../../etc/passwd ..\\..\\windows file:///etc/passwd",
+    "$(pwned) `pwned` | pwned; pwned && pwned",
+    "<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y SYSTEM 'file:///etc/passwd'>]><x>&y;</x>",
+]
+
+ODDITIES = [
+    "null",
+    "undefined",
+    "NaN",
+    "true",
+    "None",
+    "[object Object]",
+    "0",
+    "-0",
+    "1e309",
+    "()",
+    "\\",
+    "\u202e\u2066\u2067gnirts desrever\u2069\u2069\u202c",
+    "zero\u200bwidth\u200djoined\ufeffmarked\u00adsoft",
+    "\u2028line\u2029paragraph",
+    "control \u0001 \u0008 \u001b[31m \u007f \u0085 here",
+    "Z\u0300\u0301\u0302\u0303\u0304\u0305a\u0316\u0317\u0318\u0319l\u0334\u0335\u0336g\u0337\u0338o",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 🇩🇪 👍🏽 \U0001f9d1\u200d\U0001f4bb",
+    "مرحبا بالعالم, שלום עולם, 안녕하세요, 你好",
+    "e\u0301 is not é, ﬀ is not ff, Å is not Å",
+    "\ufffe\uffff\ufdd0 and \U0010ffff",
+    "ｆｕｌｌ ｗｉｄｔｈ, ᵗⁱⁿʸ, ʇxǝʇ",
+    "W" * 3_000,
+    "\u0e47" * 300,
+]
+"""Naughty strings: they attack nobody, and break what was not made for them."""
+
+HOSTILE = {
+    "scripts": SCRIPTS,
+    "handlers": HANDLERS,
+    "addresses": ADDRESSES,
+    "leaks": LEAKS,
+    "mutations": MUTATIONS,
+    "tricks": TRICKS,
+    "templates": TEMPLATES,
+    "oddities": ODDITIES,
+}
+ALL = [payload for group in HOSTILE.values() for payload in group]

@@ -20,7 +20,7 @@ def test_an_answer_is_seen_growing(ada: Person) -> None:
 
     assert WORDS.startswith(seen)
     assert ada.answer_text == WORDS
-    expect(ada.answers.last).to_contain_text(re.compile(r"\d+ tokens · \d+ tokens/s"))
+    expect(ada.answers.last).to_contain_text(re.compile(r"\d+ tokens · [\d,.]+ tokens/s"))
 
 
 def test_a_new_conversation_gets_an_address_and_a_place_in_the_list(ada: Person) -> None:
@@ -59,7 +59,7 @@ def test_a_reload_in_the_middle_goes_on_to_the_exact_end(ada: Person) -> None:
 def test_leaving_and_coming_back_goes_on_too(ada: Person) -> None:
     ada.say(SLOWLY)
     ada.answers.locator(".prose", has_text="word9").wait_for()
-    ada.page.get_by_role("link", name="New chat").click()
+    ada.page.get_by_role("link", name="New chat", exact=True).click()
     expect(ada.page.get_by_text("What is on your mind?")).to_be_visible()
     ada.page.go_back()
     ada.wait_for_answer()
@@ -138,7 +138,7 @@ def test_an_edited_message_is_a_branch_and_both_can_be_read(ada: Person) -> None
 
 def test_answering_again_stands_beside_the_first_answer(ada: Person) -> None:
     ada.ask("!script\nthe same again")
-    ada.page.get_by_role("button", name="Answer again").click()
+    ada.page.get_by_role("button", name="Answer again", exact=True).click()
     expect(ada.answers).to_contain_text("2/2")
     ada.wait_for_answer()
     ada.page.get_by_role("button", name="Previous version").click()
@@ -153,24 +153,6 @@ def test_a_conversation_goes_on_after_the_first_answer(ada: Person) -> None:
     ada.page.reload()
 
     expect(ada.answers.locator(".prose")).to_have_text(["one", "two"])
-
-
-def test_a_conversation_can_be_renamed_found_and_deleted(ada: Person) -> None:
-    ada.ask("!script\nThe capital is Ouagadougou, as far as I know.")
-    row = ada.conversations.first
-    row.hover()
-    row.get_by_role("button", name="Rename").click()
-    ada.page.get_by_label("New title").fill("Geography")
-    ada.page.get_by_label("New title").press("Enter")
-    expect(row).to_contain_text("Geography")
-    ada.page.get_by_label("Search conversations").fill("Ouagadougou")
-    expect(row.locator("mark")).to_have_text("Ouagadougou")
-    row.hover()
-    row.get_by_role("button", name="Delete").click()
-    ada.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-
-    expect(ada.conversations).to_have_count(0)
-    expect(ada.page.get_by_text("What is on your mind?")).to_be_visible()
 
 
 def test_scrolling_follows_only_a_reader_at_the_bottom(ada: Person) -> None:
@@ -195,8 +177,8 @@ def test_an_answer_can_be_looked_into(ada: Person) -> None:
 
     expect(inside).to_contain_text("Prompt encoded")
     expect(inside).to_contain_text("Turn finished")
-    expect(inside.locator(".tokens")).to_have_text("Glass box.")
-    expect(inside.locator("dl")).to_contain_text("user")
+    expect(inside.get_by_role("listbox", name="Tokens of the answer")).to_have_text("Glass box.")
+    expect(inside.get_by_role("definition").first).to_have_text(re.compile(r"^\d+$"))
     ada.page.keyboard.press("Escape")
     expect(inside).to_have_count(0)
 
@@ -205,5 +187,6 @@ def test_a_message_that_is_refused_goes_back_to_where_it_was_written(ada: Person
     long = "too long " * 20_000
     ada.say(long)
 
-    expect(ada.page.get_by_role("alert")).to_be_visible()
-    expect(ada.draft).to_have_value(long.strip())
+    expect(ada.page.get_by_role("alert").filter(has_text="tokens")).to_be_visible()
+    expect(ada.draft).to_have_value(long)
+    expect(ada.questions).to_have_count(0)

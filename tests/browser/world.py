@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import httpx2
 from playwright.sync_api import Dialog, Locator, Page, Request, expect
@@ -34,12 +35,15 @@ class Server:
     data_dir: Path
     port: int = 0
     url: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
+    """Environment variables, for the next start."""
     process: subprocess.Popen[str] = field(init=False)
 
     def start(self) -> None:
         command = [sys.executable, "-m", "hitsend", "serve", "--engine", "scripted"]
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
         environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
+        environment |= self.settings
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
         assert self.process.stdout is not None
         line = next((text for text in self.process.stdout if "http" in text), "")
@@ -69,6 +73,7 @@ class Network:
         self._upstream = ("127.0.0.1", port)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._wires: list[socket.socket] = []
+        self._is_down = False
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         Thread(target=self._listen, daemon=True).start()
 
@@ -77,6 +82,14 @@ class Network:
         while self._wires:
             with suppress(OSError):  # it may be closed already
                 self._wires.pop().shutdown(socket.SHUT_RDWR)
+
+    def take_down(self) -> None:
+        """Nothing comes through until it is brought back."""
+        self._is_down = True
+        self.cut()
+
+    def bring_back(self) -> None:
+        self._is_down = False
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -87,6 +100,9 @@ class Network:
         with suppress(OSError):  # the listener was closed
             while True:
                 near = self._listener.accept()[0]
+                if self._is_down:
+                    near.close()
+                    continue
                 far = socket.create_connection(self._upstream)
                 self._wires += [near, far]
                 Thread(target=_pump, args=(near, far), daemon=True).start()
@@ -120,7 +136,7 @@ class Person:
 
     @property
     def noted(self) -> list[str]:
-        caught: list[str] = self.page.evaluate("window.caught")
+        caught: list[str] = self.page.evaluate("window.caught ?? []")
         return self._noted + caught
 
     def visit(self, path: str = "/") -> None:
@@ -133,8 +149,8 @@ class Person:
         self._enter(name, "Sign in")
 
     def sign_out(self) -> None:
-        self.page.get_by_role("button", name="Settings").click()
-        self.page.get_by_role("button", name="Sign out").click()
+        self.page.get_by_role("button", name="settings and more").click()
+        self.page.get_by_role("menuitem", name="Sign out").click()
         self.page.get_by_role("heading", name="Sign in").wait_for()
 
     def say(self, text: str) -> None:
@@ -145,6 +161,60 @@ class Person:
         """Says something, and waits for the whole answer."""
         self.say(text)
         self.wait_for_answer()
+
+    def paste(self, text: str) -> None:
+        """With the keyboard, from the clipboard, into wherever the cursor is."""
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page.evaluate("(text) => navigator.clipboard.writeText(text)", text)
+        self.page.keyboard.press("ControlOrMeta+v")
+
+    @property
+    def clipboard(self) -> str:
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        text: str = self.page.evaluate("navigator.clipboard.readText()")
+        return text
+
+    def get(self, path: str) -> Any:
+        """What the server tells this person, as the page would be told."""
+        response = self.page.request.get(f"{self.url}/backend-api/{path}")
+        assert response.ok, response.text()
+        return response.json()
+
+    def post(self, path: str, body: object, method: str = "POST") -> Any:
+        response = self.page.request.fetch(
+            f"{self.url}/backend-api/{path}",
+            method=method,
+            data=body,
+            headers={"x-csrf-token": self.get("me")["csrf_token"]},
+        )
+        assert response.ok, response.text()
+        return response.json() if response.body() else None
+
+    def patch(self, path: str, body: object) -> None:
+        self.post(path, body, "PATCH")
+
+    @property
+    def stored(self) -> list[dict[str, Any]]:
+        """The messages of the conversation on the screen, as the server has them."""
+        mapping = self.get(f"conversation/{self.page.url.rsplit('/', 1)[1]}")["mapping"]
+        return [node["message"] for node in mapping.values() if node["message"]]
+
+    def button(self, name: str | re.Pattern[str]) -> Locator:
+        return self.page.get_by_role("button", name=name)
+
+    def choose(self, menu: str | re.Pattern[str], item: str | re.Pattern[str]) -> None:
+        """Opens a menu and takes something from it."""
+        self.button(menu).last.click()
+        self.page.get_by_role("menu").get_by_role("menuitem", name=item).click()
+
+    def open_settings(self, section: str = "Account") -> Locator:
+        """By the menu with their name. The settings, with this section open."""
+        settings = self.page.get_by_role("dialog", name="Settings")
+        if "#settings/" not in self.page.url:
+            self.choose("settings and more", "Settings")
+        settings.get_by_role("link", name=section).click()
+        settings.get_by_role("heading", name=section, level=3).wait_for()
+        return settings
 
     def wait_for_answer(self) -> None:
         self.answers.last.wait_for()
@@ -162,6 +232,10 @@ class Person:
     @property
     def answer_text(self) -> str:
         return self.answers.last.locator(".prose").inner_text()
+
+    @property
+    def messages(self) -> Locator:
+        return self.page.get_by_role("region", name="Messages")
 
     @property
     def questions(self) -> Locator:

@@ -42,9 +42,9 @@ test('a refusal carries the words, the status and the code of the server', async
 });
 
 test('an answer that is not ours is still an error with a sentence', async () => {
-	const { api } = server([502, '<html>Bad gateway</html>']);
+	const { api } = server([500, '<html>Bad gateway</html>']);
 
-	await expect(api.status()).rejects.toThrow(new ApiError('The server answered 502.', 502, null));
+	await expect(api.status()).rejects.toThrow(new ApiError('The server answered 500.', 500, null));
 });
 
 test('no answer at all is told apart from a refusal', async () => {
@@ -66,4 +66,17 @@ test('nobody signed in is an answer, not an error', async () => {
 	const { api } = server([401, { error: { message: 'Sign in.', code: 'unauthenticated' } }]);
 
 	expect(await api.me()).toBeNull();
+});
+
+test.each([502, 503, 504])('a proxy without a server behind it (%i) is nobody', async (status) => {
+	const api = new Api(() => Promise.resolve(new Response('<h1>Bad gateway</h1>', { status })));
+
+	await expect(api.status()).rejects.toBeInstanceOf(Unreachable);
+});
+
+test('a server that says why it cannot is somebody', async () => {
+	const body = { error: { message: 'No model is ready.', code: 'engine_down' } };
+	const api = new Api(() => Promise.resolve(Response.json(body, { status: 503 })));
+
+	await expect(api.status()).rejects.toMatchObject({ code: 'engine_down', status: 503 });
 });

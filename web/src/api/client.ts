@@ -15,7 +15,7 @@ export class ApiError extends Error {
 	}
 }
 
-/** The server did not answer. Whether it heard us is not known. */
+/** The server did not answer, or somebody else did in its place. Whether it heard us is not known. */
 export class Unreachable extends Error {
 	constructor() {
 		super('The server cannot be reached.');
@@ -214,13 +214,17 @@ async function accepted<T>(response: Response): Promise<T> {
 	return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
+/** What a proxy says when there is no server behind it. Ours says why, in a body of its own. */
+const NO_SERVER = [502, 503, 504];
+
 /** A proxy in between may answer with something that is not our JSON. */
-async function refusal(response: Response): Promise<ApiError> {
+async function refusal(response: Response): Promise<ApiError | Unreachable> {
 	const text = await response.text();
 	try {
 		const { error } = JSON.parse(text) as { error: wire.Failure };
 		return new ApiError(error.message, response.status, error.code, error.param ?? null);
 	} catch {
+		if (NO_SERVER.includes(response.status)) return new Unreachable();
 		return new ApiError(`The server answered ${response.status}.`, response.status, null);
 	}
 }

@@ -65,6 +65,8 @@ function commandsIn(draft: string, actions: Action[]): Action[] {
 	const name = draft.startsWith('/') ? /^\/(\S{0,24})$/.exec(draft)?.[1]?.toLowerCase() : undefined;
 	if (name === undefined) return [];
 	return actions.filter(
-		(action) => action.slash?.toLowerCase().startsWith(name) === true && isAvailable(action)
+		(action) =>
+			action.slash?.some((one) => one.toLowerCase().startsWith(name)) === true &&
+			isAvailable(action)
 	);
 }

@@ -12,11 +12,11 @@ const action = (id: string, rest: Partial<Action> = {}): Action => ({
 	...rest
 });
 const ACTIONS = [
-	action('new', { slash: 'new' }),
-	action('next', { slash: 'next' }),
-	action('settings', { slash: 'settings' }),
+	action('new', { slash: ['neu', 'new'] }),
+	action('next', { slash: ['next'] }),
+	action('settings', { slash: ['settings'] }),
 	action('palette'),
-	action('nothing', { slash: 'nothing', isAvailable: () => false })
+	action('nothing', { slash: ['nothing'], isAvailable: () => false })
 ];
 const commands = () =>
 	new Commands(

@@ -2,7 +2,7 @@
 import type { Engine } from '$/state/engine.svelte';
 import type { Words } from '$/words/words';
 
-export type Condition = 'offline' | 'unreachable' | 'starting' | 'restarting' | 'down';
+type Condition = 'offline' | 'unreachable' | 'starting' | 'restarting' | 'down';
 
 /**
  * The nearest cause first: whoever is cut off cannot know how the engine is. Being offline is

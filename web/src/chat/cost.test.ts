@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { costOf } from '$/chat/cost';
+import { de } from '$/words/de';
 import { en } from '$/words/en';
 
 const USAGE = {
@@ -35,5 +36,13 @@ test('an estimate says that it is one', () => {
 
 	expect(costOf(usage, en.chat)).toBe(
 		'about 1 token · first word after 1\u00a0ms · about 140 prompt tokens'
+	);
+});
+
+test('numbers are written as the language of the page writes them', () => {
+	const usage = { ...USAGE, num_output_tokens: 1280, decode_ms: 400_000, first_word_ms: 1520 };
+
+	expect(costOf(usage, de.chat)).toBe(
+		'1.280 Token · 3,2 Token/s · erstes Wort nach 1,5\u00a0s · 96 von 140 Prompt-Token schon gelesen'
 	);
 });

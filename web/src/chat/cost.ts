@@ -8,7 +8,7 @@ export function costOf(usage: Usage, { cost }: Words['chat']): string {
 	return [
 		cost.tokens(usage.num_output_tokens, usage.is_estimated),
 		speed === null ? null : cost.speed(speed),
-		untilFirst > 0 ? cost.firstWord(seconds(untilFirst)) : null,
+		untilFirst > 0 ? cost.firstWord(Math.max(1, untilFirst)) : null,
 		usage.num_cached_tokens > 0
 			? cost.cached(usage.num_cached_tokens, usage.num_input_tokens)
 			: cost.prompt(usage.num_input_tokens, usage.is_estimated)
@@ -17,12 +17,8 @@ export function costOf(usage: Usage, { cost }: Words['chat']): string {
 		.join(' · ');
 }
 
-function speedOf({ num_output_tokens, decode_ms }: Usage): string | null {
+/** Tokens in a second. One token alone has no speed. */
+function speedOf({ num_output_tokens, decode_ms }: Usage): number | null {
 	if (num_output_tokens < 2 || decode_ms <= 0) return null;
-	const perSecond = (num_output_tokens / decode_ms) * 1000;
-	return perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond));
-}
-
-function seconds(ms: number): string {
-	return ms < 1000 ? `${Math.max(1, Math.round(ms))}\u00a0ms` : `${(ms / 1000).toFixed(1)}\u00a0s`;
+	return (num_output_tokens / decode_ms) * 1000;
 }

@@ -15,7 +15,7 @@ const answer = (
 	status,
 	metadata: { ...ANSWER.metadata, finish_details: details }
 });
-const seen = { isRunning: false, isStopping: false, failure: null };
+const seen = { isRunning: false, isStopping: false, isCut: false, failure: null };
 
 test('an answer that ended by itself needs no words', () => {
 	expect(endingOf(answer('finished_successfully'), null, en)).toBeNull();

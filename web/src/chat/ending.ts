@@ -12,7 +12,7 @@ export interface Ending {
 	isCutShort: boolean;
 }
 
-type Live = Pick<Turn, 'isRunning' | 'isStopping' | 'failure'>;
+type Live = Pick<Turn, 'isRunning' | 'isStopping' | 'isCut' | 'failure'>;
 
 /** `turn` is the one that wrote the answer, if it did so before our eyes. */
 export function endingOf(message: Message, turn: Live | null, t: Words): Ending | null {
@@ -24,7 +24,9 @@ export function endingOf(message: Message, turn: Live | null, t: Words): Ending 
 		case 'failed':
 			return { ...failed(turn?.failure ?? null, t, why), isCutShort };
 		case 'in_progress':
-			return { sentence: ending.unfinished, isWorthATry: true, isCutShort: false };
+			return turn?.isCut
+				? { sentence: ending.cut, isWorthATry: false, isCutShort: false }
+				: { sentence: ending.unfinished, isWorthATry: true, isCutShort: false };
 		case 'finished_partial_completion':
 			return turn?.isStopping || reason === 'stopped'
 				? { sentence: ending.stopped, isWorthATry: false, isCutShort }

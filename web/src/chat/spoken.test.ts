@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pieces, spoken } from '$/chat/spoken';
+import { languageOf, pieces, spoken } from '$/chat/spoken';
 
 test.each([
 	['# A title', 'A title'],
@@ -24,4 +24,15 @@ test('a long text is read by the sentence, and a long sentence by the breath', (
 	expect(long.every((piece) => piece.length <= 220)).toBe(true);
 	expect(long.join(' ')).toBe('word '.repeat(200).trim());
 	expect(pieces('x'.repeat(500)).join('')).toBe('x'.repeat(500));
+});
+
+test.each([
+	['What is a monad?', 'de', 'de'],
+	['Что такое монада?', 'en', 'ru'],
+	['モナドとは何ですか。', 'en', 'ja'],
+	['什么是单子？', 'en', 'zh'],
+	['The word “слово” is Russian.', 'en', 'ru'],
+	['1 + 1 = 2', 'en', 'en']
+])('%j on a page in %s is read in %s', (text, page, language) => {
+	expect(languageOf(text, page)).toBe(language);
 });

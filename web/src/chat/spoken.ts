@@ -20,6 +20,27 @@ export function spoken(markdown: string): string {
 		.trim();
 }
 
+const SCRIPTS: [RegExp, string][] = [
+	[/[\p{sc=Hira}\p{sc=Kana}]/gu, 'ja'],
+	[/\p{sc=Han}/gu, 'zh'],
+	[/\p{sc=Hang}/gu, 'ko'],
+	[/\p{sc=Cyrl}/gu, 'ru'],
+	[/\p{sc=Grek}/gu, 'el'],
+	[/\p{sc=Arab}/gu, 'ar'],
+	[/\p{sc=Hebr}/gu, 'he'],
+	[/\p{sc=Deva}/gu, 'hi'],
+	[/\p{sc=Thai}/gu, 'th']
+];
+/** Japanese is written with Chinese signs as well, so a fair share of its own is enough. */
+const FAIR_SHARE = 0.2;
+
+/** The language of a text, as far as its letters tell; else that of the page. */
+export function languageOf(text: string, page: string): string {
+	const count = (letters: RegExp) => text.match(letters)?.length ?? 0;
+	const all = count(/\p{L}/gu);
+	return SCRIPTS.find(([script]) => count(script) > all * FAIR_SHARE)?.[1] ?? page;
+}
+
 /** Browsers fall silent in the middle of a long text, so it is given to them by the sentence. */
 export function pieces(text: string): string[] {
 	return text

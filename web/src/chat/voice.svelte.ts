@@ -22,12 +22,14 @@ export class Voice {
 		return this.#synthesis !== undefined;
 	}
 
-	read(id: string, text: string): void {
+	/** `language` chooses the voice: a text read with that of another cannot be understood. */
+	read(id: string, text: string, language: string): void {
 		this.stop();
 		const utterances = pieces(text).map(this.#utterance);
 		if (utterances.length === 0) return;
 		this.spokenId = id;
 		for (const utterance of utterances) {
+			utterance.lang = language;
 			utterance.onend = () => utterance === utterances.at(-1) && this.#end(id);
 			utterance.onerror = ({ error }) => {
 				// What we cut short ourselves is no failure.

@@ -50,14 +50,14 @@ function bySource(prompt: PromptEncoded | null): Look['sources'] {
 	return [...counts].map(([source, numTokens]) => ({ source, numTokens }));
 }
 
-function told(event: Event, { step, source, ending }: Words['inspector']): Told {
+function told(event: Event, { step, source, role, ending }: Words['inspector']): Told {
 	switch (event.type) {
 		case 'TurnStarted':
 			return { title: step.turnStarted, detail: event.model };
 		case 'TurnAccepted':
 			return { title: step.turnAccepted, detail: '' };
 		case 'MessageAdded':
-			return { title: step.messageAdded, detail: event.message.role };
+			return { title: step.messageAdded, detail: role[event.message.role] };
 		case 'ContextBuilt': {
 			const listed = event.sections.map((one) => `${source[one.source]} ${one.num_chars}`);
 			return { title: step.contextBuilt, detail: step.characters(listed.join(', ')) };
@@ -75,7 +75,7 @@ function told(event: Event, { step, source, ending }: Words['inspector']): Told 
 		}
 		case 'PromptRead': {
 			const read = step.read(event.num_cached_tokens, event.num_evaluated_tokens);
-			const waited = step.waited(ms(event.queued_ms), ms(event.prefill_ms));
+			const waited = step.waited(event.queued_ms, event.prefill_ms);
 			return { title: step.promptRead, detail: list(read, waited) };
 		}
 		case 'TextArrived':
@@ -84,7 +84,7 @@ function told(event: Event, { step, source, ending }: Words['inspector']): Told 
 			return { title: step.toolAskedFor, detail: event.call.tool };
 		case 'AnswerFinished': {
 			const { num_output_tokens: count, decode_ms } = event.usage;
-			const speed = decode_ms > 0 && step.speed(((count / decode_ms) * 1000).toFixed(1));
+			const speed = decode_ms > 0 && step.speed((count / decode_ms) * 1000);
 			const detail = list(ending[event.ending], step.written(count), speed);
 			return { title: step.answerFinished, detail };
 		}
@@ -101,10 +101,4 @@ function told(event: Event, { step, source, ending }: Words['inspector']): Told 
 
 function list(...parts: (string | false | 0)[]): string {
 	return parts.filter((part) => part !== false && part !== 0).join(', ');
-}
-
-export function ms(value: number): string {
-	return value < 1000
-		? `${value.toFixed(value < 10 ? 1 : 0)} ms`
-		: `${(value / 1000).toFixed(2)} s`;
 }

@@ -13,7 +13,7 @@ interface Range {
 	isAbove?: boolean;
 }
 
-export const RANGES: Record<Name, Range> = {
+const RANGES: Record<Name, Range> = {
 	temperature: { least: 0, most: 2, isWhole: false },
 	top_p: { least: 0, most: 1, isWhole: false, isAbove: true },
 	top_k: { least: 0, most: 1_000, isWhole: true },

@@ -1,7 +1,7 @@
 /** Conversations by when something was last said in them, as people speak of days. */
 import type { ConversationSummary } from '$/api/wire';
 
-export interface Group {
+interface Group {
 	name: string;
 	items: ConversationSummary[];
 }

@@ -1,12 +1,12 @@
 /**
- * What a person does to their conversations from the list. Each deed is seen at once and told
- * about, with a way to take it back; one that fails says why.
+ * What a person does to their conversations from the list. The desk shows each deed at once, and
+ * tells about it with a way to take it back.
  */
-import { failureOf } from '$/api/client';
-import type { ConversationChange, ConversationSummary } from '$/api/wire';
+import type { ConversationSummary } from '$/api/wire';
 import type { Desk } from '$/state/desk.svelte';
 import type { Router } from '$/state/router.svelte';
-import { sentenceOf } from '$/words/problem';
+import { fileNameOf, markdownOf } from '$/state/transcript';
+import { save } from '$/ui/save';
 import type { Words } from '$/words/words';
 
 export class Deeds {
@@ -38,7 +38,7 @@ export class Deeds {
 	}
 
 	archive(item: ConversationSummary): void {
-		if (item.is_archived) this.#unarchive(item);
+		if (item.is_archived) void this.desk.unarchive(item.id);
 		else void this.desk.archive(item.id);
 	}
 
@@ -52,38 +52,18 @@ export class Deeds {
 		const { moved, movedOut } = this.#t.sidebar;
 		const title = this.titleOf(item);
 		const told = folder === undefined ? movedOut(title) : moved(title, folder.name);
-		void this.#change(item.id, { folder_id: folderId }, told, { folder_id: item.folder_id });
+		void this.desk.change(item.id, { folder_id: folderId }, told, { folder_id: item.folder_id });
+	}
+
+	/** What is shown of the open conversation, as a file. */
+	save(): void {
+		const { open } = this.desk;
+		save(fileNameOf(open, this.#t), markdownOf(open, this.#t));
 	}
 
 	/** What was dragged from the list onto a folder, or out of one. */
 	moveById(id: string, folderId: string | null): void {
 		const item = this.desk.conversations.find(id);
 		if (item !== undefined) this.move(item, folderId);
-	}
-
-	#unarchive(item: ConversationSummary): void {
-		const told = this.#t.sidebar.wasUnarchived(this.titleOf(item));
-		void this.#change(item.id, { is_archived: false }, told, { is_archived: true });
-	}
-
-	async #change(
-		id: string,
-		change: ConversationChange,
-		told: string,
-		back: ConversationChange
-	): Promise<void> {
-		const isDone = await this.#attempt(id, change);
-		const run = () => void this.#attempt(id, back);
-		if (isDone) this.desk.notices.tell(told, { label: this.#t.sidebar.undo, run });
-	}
-
-	async #attempt(id: string, change: ConversationChange): Promise<boolean> {
-		try {
-			await this.desk.conversations.change(id, change);
-			return true;
-		} catch (error) {
-			this.desk.notices.warn(sentenceOf(failureOf(error), this.#t));
-			return false;
-		}
 	}
 }

@@ -12,8 +12,8 @@ export interface Action {
 	also?: string;
 	/** For example `mod+k`: `mod` is Command on a Mac and Control elsewhere. */
 	keys?: string;
-	/** What to write after `/` in the composer; absent where that makes no sense. */
-	slash?: string;
+	/** What to write after `/` in the composer, the first of them shown; absent where that makes no sense. */
+	slash?: string[];
 	isAvailable?: () => boolean;
 	run: () => void;
 }

@@ -3,7 +3,10 @@ import { beforeEach, expect, test } from 'vitest';
 import { Api } from '$/api/client';
 import type { Message, SendBody } from '$/api/wire';
 import { Conversation, type Ask } from '$/state/conversation.svelte';
+import { Delivery } from '$/state/delivery.svelte';
 import { Drafts } from '$/state/drafts';
+import { Outbox } from '$/state/outbox';
+import type { Pause } from '$/turn/pause';
 import { expected, sse } from '$/turn/recorded';
 
 const ASK: Ask = { model: 'auto', sampling: {} };
@@ -12,8 +15,15 @@ const atOnce = () => Promise.resolve();
 
 beforeEach(() => localStorage.clear());
 
-/** A conversation that does not wait between its tries. */
-const opened = (api: Api, id: string | null) => new Conversation(api, id, drafts, atOnce);
+/** A conversation on a desk of its own, where nobody waits between tries. */
+function opened(api: Api, id: string | null, pause: Pause = atOnce): Conversation {
+	const delivery = new Delivery(api, new Outbox(localStorage, 'ada'), pause);
+	const conversation = new Conversation(api, id, drafts, delivery, pause);
+	delivery.onposted = (letter, turn) => void conversation.watch(letter, turn);
+	delivery.onsettled = (letter, fate) => conversation.settle(letter, fate);
+	delivery.begin();
+	return conversation;
+}
 
 type Handler = (body: SendBody, path: string) => Response | Promise<Response>;
 
@@ -245,58 +255,11 @@ test('a message that finds no server waits, and is said once when there is one',
 	);
 	conversation.draft = 'Say hello.';
 	await conversation.send(ASK);
+	await expect.poll(() => texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 
 	expect(ids).toHaveLength(2);
 	expect(ids[1]).toBe(ids[0]);
 	expect(conversation.queued).toBeNull();
-	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
-});
-
-/** No server, for as long as somebody looks. */
-function unreachable(): { conversation: Conversation; left: Promise<void> } {
-	const conversation = new Conversation(
-		api({
-			'POST f/conversation': () => {
-				throw new TypeError('Failed to fetch');
-			}
-		}),
-		null,
-		drafts,
-		(_, left) => new Promise((done) => left.addEventListener('abort', () => done()))
-	);
-	conversation.draft = 'Say hello.';
-	return { conversation, left: conversation.send(ASK) };
-}
-
-test('a message that waits is still there after a reload', async () => {
-	const { conversation, left } = unreachable();
-	await expect.poll(() => conversation.queued?.text).toBe('Say hello.');
-	conversation.leave();
-	await left;
-	const again = opened(
-		api({
-			'GET status': () => Response.json({}),
-			'POST f/conversation': (body) => withRecordedId('hello', body)
-		}),
-		null
-	);
-	await expect.poll(() => texts(again)).toEqual(['Say hello.', 'Hello there!']);
-
-	expect(again.queued).toBeNull();
-});
-
-test('a message that waits can be taken back', async () => {
-	const { conversation, left } = unreachable();
-	await expect.poll(() => conversation.queued).not.toBeNull();
-	expect(conversation.path).toEqual([]);
-	conversation.draft = 'Something new.';
-	conversation.unqueue();
-	conversation.leave();
-	await left;
-
-	expect(conversation.queued).toBeNull();
-	expect(conversation.draft).toBe('Say hello.\n\nSomething new.');
-	expect(opened(api({}), null).queued).toBeNull();
 });
 
 test('a first message the server already has is found among the newest conversations', async () => {
@@ -408,6 +371,85 @@ test('a conversation that cannot be reached opens by itself when it can', async 
 
 	expect(conversation.state).toBe('open');
 	expect(conversation.problem).toBeNull();
+	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
+});
+
+test('nothing can be said before what was said is known', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const conversation = opened(
+		api({ 'GET conversation/c1': () => Response.json(detail('c1', question, answer)) }),
+		'c1'
+	);
+	const loaded = conversation.load();
+	conversation.draft = 'Too early.';
+	await conversation.send(ASK);
+	expect(conversation.canSay).toBe(false);
+	expect(conversation.draft).toBe('Too early.');
+	await loaded;
+
+	expect(conversation.canSay).toBe(true);
+});
+
+test('an edit the server refuses stays open, beside what was said before', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
+			'POST f/conversation': () => refused(429, 'Too many.')
+		}),
+		'c1'
+	);
+	await conversation.load();
+	conversation.editing = { id: question.id, text: 'Say goodbye.', problem: null };
+	await conversation.edit(ASK);
+
+	expect(conversation.editing).toMatchObject({
+		id: question.id,
+		text: 'Say goodbye.',
+		problem: { message: 'Too many.' }
+	});
+	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
+	expect(conversation.draft).toBe('');
+	expect(conversation.problem).toBeNull();
+});
+
+test('an answer that is stopped while nobody can be told ends here, and is read again', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const stopped: unknown[] = [];
+	let isUp = false;
+	let opens = 0;
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => {
+				if (++opens > 1 && !isUp) throw new TypeError('Failed to fetch');
+				const running = stopped.length > 0 ? null : { turn_exchange_id: 't1', message_id: 'a' };
+				return Response.json({ ...detail('c1', question, answer), running });
+			},
+			'GET f/conversation/t1/events': () => {
+				if (isUp) return played('hello');
+				throw new TypeError('Failed to fetch');
+			},
+			'POST stop_conversation': (body) => {
+				if (!isUp) throw new TypeError('Failed to fetch');
+				stopped.push(body);
+				return new Response('');
+			}
+		}),
+		'c1',
+		() => new Promise((done) => setTimeout(done, 1))
+	);
+	await conversation.load();
+	await expect.poll(() => conversation.isAnswering).toBe(true);
+	conversation.stop();
+	await expect.poll(() => conversation.isAnswering).toBe(false);
+	expect(conversation.canSay).toBe(true);
+	isUp = true;
+	await expect.poll(() => stopped).toHaveLength(1);
+	await expect.poll(() => conversation.isAtRest).toBe(true);
+
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 

@@ -1,23 +1,23 @@
 /**
  * The conversation on the screen: what is stored of it, the turn that is running in it, and
- * everything a person can do to it.
+ * everything a person can do to it. What they say is brought to the server by `Delivery`.
  */
 import { untrack } from 'svelte';
 import { ApiError, failureOf, Unreachable, type Api } from '$/api/client';
 import type { Failure, Feedback, Message, Share, Weight } from '$/api/wire';
+import type { Delivery, Fate } from '$/state/delivery.svelte';
 import { Draft } from '$/state/draft.svelte';
 import type { Drafts } from '$/state/drafts';
-import { homeOf, isServerThere } from '$/state/heard';
 import { newId } from '$/state/id';
 import { bodyOf, bodyWithout, messageOf, type Ask, type Letter } from '$/state/letter';
-import { Outbox } from '$/state/outbox';
 import {
 	EMPTY,
 	grow,
 	joined,
 	leafOf,
 	pathThrough,
-	prune,
+	questionOf,
+	rated,
 	type Place,
 	type Tree
 } from '$/state/tree';
@@ -26,32 +26,55 @@ import { Turn } from '$/turn/turn.svelte';
 
 export type { Ask } from '$/state/letter';
 
+/** A message that is being said differently. */
+export interface Editing {
+	id: string;
+	text: string;
+	/** Why the server did not take it. */
+	problem: Failure | null;
+}
+
 export class Conversation {
 	/** What went wrong with the last thing the person tried. */
 	problem = $state.raw<Failure | null>(null);
 	/** `unreachable` becomes `open` by itself, as soon as the server answers. */
 	state = $state<'loading' | 'open' | 'missing' | 'unreachable'>('open');
 	turn = $state.raw<Turn | null>(null);
-	/** A message that waits for the connection to come back. */
-	queued = $state.raw<Letter | null>(null);
+	editing = $state<Editing | null>(null);
+	/** How it lay when it was opened. The lists know more, once they have come to it. */
+	isPinned = $state(false);
+	isArchived = $state(false);
 
 	#id = $state<string | null>(null);
 	#title = $state('');
 	#stored = $state.raw<Tree>(EMPTY);
 	#current = $state<string | null>(null);
+	/** What the server has not taken yet. It is shown as if it had. */
+	#saying = $state.raw<Letter | null>(null);
+	/** Whether the server may know more of this than we do, and is being asked. */
+	#isStale = $state(false);
 
 	/** Null until the server has given it one, with the first words of the first turn. */
 	id = $derived(this.#id ?? this.turn?.conversationId ?? null);
 	title = $derived(this.turn?.title ?? this.#title);
-	isAnswering = $derived(this.turn?.isRunning ?? false);
+	isAnswering = $derived(this.#saying !== null || (this.turn?.isRunning ?? false));
 	isWaiting = $derived(this.isAnswering && this.turn?.answer == null);
+	/** A message that waits for the connection to come back. */
+	queued = $derived.by(() => (this.#saying === null ? this.#delivery.waitingIn(this.id) : null));
+	/** Whether something can be said now. */
+	canSay = $derived(this.state === 'open' && !this.isAnswering && this.queued === null);
+	/** Whether what waits here may go out: what it follows is known, and is over. */
+	isAtRest = $derived(
+		this.state !== 'loading' && this.state !== 'unreachable' && !this.isAnswering && !this.#isStale
+	);
 
 	#tree = $derived.by(() => {
 		// Rebuilt when the turn adds a message, not when a message grows: `message` reads the words.
 		void this.turn?.messageIds;
-		return untrack(() => this.turn?.messages ?? []).reduce(grow, this.#stored);
+		const said = this.#saying === null ? [] : [messageOf(this.#saying)];
+		return [...said, ...untrack(() => this.turn?.messages ?? [])].reduce(grow, this.#stored);
 	});
-	path = $derived(pathThrough(this.#tree, this.#current, this.isWaiting));
+	path = $derived(pathThrough(this.#tree, this.#saying?.id ?? this.#current, this.isWaiting));
 	/** What the model had before it and wrote, by its last answer here. Null if nobody counted. */
 	numContextTokens = $derived.by(() => {
 		const answer = this.path.slice(-2).findLast(({ ids }) => this.#usage(ids) !== null);
@@ -61,20 +84,24 @@ export class Conversation {
 
 	#api: Api;
 	#draft: Draft;
-	#outbox: Outbox;
+	#delivery: Delivery;
 	#pause: Pause;
 	#left = new AbortController();
 	/** A message the server may have heard is sent again under the same id, so it is said once. */
 	#unsent: Letter | null = null;
 
-	constructor(api: Api, id: string | null, drafts: Drafts, pause: Pause = backOff) {
+	constructor(
+		api: Api,
+		id: string | null,
+		drafts: Drafts,
+		delivery: Delivery,
+		pause: Pause = backOff
+	) {
 		this.#api = api;
 		this.#id = id;
 		this.#draft = new Draft(drafts, () => this.id);
-		this.#outbox = new Outbox(drafts);
+		this.#delivery = delivery;
 		this.#pause = pause;
-		this.queued = this.#outbox.of(id);
-		if (id === null && this.queued !== null) void this.#deliver();
 		addEventListener('pagehide', () => this.#draft.flush(), { signal: this.#left.signal });
 	}
 
@@ -94,47 +121,75 @@ export class Conversation {
 		return joined(ids.flatMap((id) => this.message(id) ?? []));
 	}
 
-	/** Fetches what is stored, and goes on with the turn that is running and the message that waits. */
+	/** Fetches what is stored, and goes on with the turn that is running. */
 	async load(): Promise<void> {
-		let turnId = await this.#fetch();
+		let running = await this.#fetch();
 		for (let tries = 0; this.state === 'unreachable'; tries++) {
 			await this.#pause(tries, this.#left.signal);
 			if (this.#left.signal.aborted) return;
-			turnId = await this.#fetch();
+			running = await this.#fetch();
 		}
-		if (this.id === null || this.#left.signal.aborted) return;
-		if (turnId !== null) {
-			void this.#run(new Turn(this.#api, { turnId, conversationId: this.id }));
-		}
-		if (this.queued !== null && this.state === 'open') void this.#deliver();
+		if (running?.turnId != null) this.#follow(running.turnId);
 	}
 
 	/** Says what is in the draft, after the last message. */
 	async send(ask: Ask): Promise<void> {
 		const text = this.draft;
-		if (text.trim() === '' || this.isAnswering || this.queued !== null) return;
+		if (text.trim() === '' || !this.canSay) return;
+		const letter = this.#letter(text, leafOf(this.path), ask);
 		this.draft = '';
-		await this.#post({ id: this.#idFor(text), text, parent: leafOf(this.path), ask });
+		await this.#say(letter);
 	}
 
-	/** Says a message differently: a new branch beside it. */
-	async edit(message: Message, text: string, ask: Ask): Promise<void> {
-		if (text.trim() === '' || this.isAnswering || this.queued !== null) return;
-		const parent = this.#tree.get(message.id)?.parent ?? null;
-		await this.#post({ id: this.#idFor(text), text, parent, ask });
+	/** Says the message that is being edited: a new branch beside the old one. */
+	async edit(ask: Ask): Promise<void> {
+		if (this.editing === null || this.editing.text.trim() === '' || !this.canSay) return;
+		const { id, text } = this.editing;
+		const parent = this.#tree.get(id)?.parent ?? null;
+		this.editing = null;
+		await this.#say({ ...this.#letter(text, parent, ask), edits: id });
 	}
 
 	/** Takes the message that waits back to where it was written. */
 	unqueue(): void {
-		if (this.queued === null) return;
-		this.#unsent = this.queued;
-		this.#draft.giveBack(this.queued.text);
-		this.#queue(null);
+		const letter = this.queued === null ? null : this.#delivery.takeBack(this.queued.id);
+		if (letter !== null) this.#takeBack(letter, null);
+	}
+
+	/** Shows a letter that is on its way here, and the answer to it. */
+	async watch(letter: Letter, turn: Turn): Promise<void> {
+		this.#saying = letter;
+		await this.#run(turn);
+	}
+
+	/** Told of every letter. True if this is where its answer is shown. */
+	settle(letter: Letter, fate: Fate): boolean {
+		const isShown = this.#saying?.id === letter.id;
+		if (!isShown && letter.conversationId !== this.id) return false;
+		if (isShown) this.#saying = null;
+		switch (fate.kind) {
+			case 'taken':
+				if (isShown) this.#keep(messageOf(letter));
+				else void this.load();
+				break;
+			case 'heard':
+				if (isShown) this.#id = fate.conversationId;
+				void this.load();
+				break;
+			case 'returned':
+				this.#takeBack(letter, fate.failure);
+				break;
+			case 'waiting':
+				break;
+			default:
+				fate satisfies never;
+		}
+		return isShown;
 	}
 
 	/** Asks for another answer to the message before this one. */
 	async answerAgain(answerId: string, ask: Ask): Promise<void> {
-		const question = this.#questionOf(answerId);
+		const question = questionOf(this.#tree, answerId);
 		if (question !== null) await this.answer(question, ask);
 	}
 
@@ -190,10 +245,10 @@ export class Conversation {
 	 */
 	async weigh(ask: Ask, signal: AbortSignal): Promise<Weight | null> {
 		const text = this.draft;
-		if (text.trim() === '' || this.isAnswering) return null;
-		const letter = { id: newId(), text, parent: leafOf(this.path), ask };
+		if (text.trim() === '' || this.isAnswering || this.state !== 'open') return null;
+		const letter = this.#letter(text, leafOf(this.path), ask);
 		try {
-			return await this.#api.weigh(bodyOf(letter, this.id), signal);
+			return await this.#api.weigh(bodyOf(letter), signal);
 		} catch (error) {
 			if (signal.aborted || error instanceof Unreachable) return null;
 			throw error;
@@ -206,99 +261,92 @@ export class Conversation {
 		if (this.turn !== null) this.turn.title = null;
 	}
 
-	/** Nobody looks at it any more. A running turn goes on without us. */
+	/** Nobody looks at it any more. A running turn goes on without us, and so does a letter. */
 	leave(): void {
 		this.#draft.flush();
 		this.#left.abort();
-		this.turn?.leave();
+		if (this.#saying === null) this.turn?.leave();
 	}
 
-	/** Fetches what is stored. Gives the id of the turn that is running, if one is. */
-	async #fetch(): Promise<string | null> {
+	/** Fetches what is stored, and which turn is running. Null if that could not be done. */
+	async #fetch(): Promise<{ turnId: string | null } | null> {
 		if (this.id === null) return null;
 		if (this.#stored.size === 0 && this.state === 'open') this.state = 'loading';
 		try {
 			const detail = await this.#api.conversation(this.id);
 			this.#title = detail.title;
+			this.isPinned = detail.is_pinned;
+			this.isArchived = detail.is_archived;
 			this.#stored = new Map(Object.entries(detail.mapping));
 			this.#current = detail.current_node;
 			this.state = 'open';
 			this.problem = null;
-			return detail.running?.turn_exchange_id ?? null;
+			return { turnId: detail.running?.turn_exchange_id ?? null };
 		} catch (error) {
-			this.problem = failureOf(error);
+			const failure = failureOf(error);
 			const isGone = error instanceof ApiError && error.status === 404;
-			if (this.#stored.size === 0) this.state = isGone ? 'missing' : 'unreachable';
+			if (this.#stored.size > 0 && !isGone) return null;
+			this.problem = failure;
+			this.state = isGone ? 'missing' : 'unreachable';
 			return null;
 		}
 	}
 
-	/** Says it now, or as soon as there is a connection. */
-	async #post(letter: Letter): Promise<void> {
-		if (navigator.onLine) return this.#say(letter);
-		this.#queue(letter);
-		await this.#deliver();
+	/** Fetches what is stored, as soon as that can be done, and ends the turn that was `cut`. */
+	async #fetchAgain(cut: Turn | null): Promise<void> {
+		this.#isStale = true;
+		let running: { turnId: string | null } | null = null;
+		for (let tries = 0; running === null && this.state === 'open'; tries++) {
+			if (tries > 0 || cut !== null) await this.#pause(tries, this.#left.signal);
+			if (this.#left.signal.aborted) return;
+			running = await this.#fetch();
+		}
+		this.#isStale = false;
+		// What was read of it here is less than what is stored.
+		if (this.turn === cut) this.turn = null;
+		const turnId = running?.turnId ?? null;
+		if (turnId === null || this.#left.signal.aborted) return;
+		if (turnId === cut?.id && this.id !== null) {
+			await this.#attempt(this.#api.stop(this.id, turnId));
+		}
+		this.#follow(turnId);
+	}
+
+	/** Goes on with a turn that is running, unless that is being done. */
+	#follow(turnId: string): void {
+		if (this.id === null || this.#left.signal.aborted || this.isAnswering) return;
+		void this.#run(new Turn(this.#api, { turnId, conversationId: this.id }));
 	}
 
 	async #say(letter: Letter): Promise<void> {
-		this.#stored = grow(this.#stored, messageOf(letter));
-		this.#current = letter.id;
-		const turn = new Turn(this.#api, { body: bodyOf(letter, this.id) });
-		if (await this.#run(turn)) {
-			this.#unsent = null;
-			return;
-		}
-		this.#stored = prune(this.#stored, letter.id);
-		this.#current = letter.parent;
-		await this.#notSaid(letter, turn.failure);
+		const turn = new Turn(this.#api, { body: bodyOf(letter) });
+		await Promise.all([this.watch(letter, turn), this.#delivery.send(letter, turn)]);
 	}
 
-	/** The words wait for the connection, or go back to where they were written, or were heard after all. */
-	async #notSaid(letter: Letter, failure: Failure | null): Promise<void> {
-		const isLost = failure?.code === 'unreachable';
-		if ((isLost || failure?.code === 'conflict') && (await this.#wasHeard(letter.id, isLost)))
-			return;
-		this.problem = isLost ? null : failure;
-		if (isLost) {
-			this.#queue(letter);
-			await this.#deliver();
+	#letter(text: string, parent: string | null, ask: Ask): Letter {
+		const id = this.#unsent?.text === text ? this.#unsent.id : newId();
+		return { id, text, conversationId: this.id, parent, edits: null, ask, isWaiting: false };
+	}
+
+	#keep(message: Message): void {
+		this.#stored = grow(this.#stored, message);
+		this.#current = message.id;
+		this.#unsent = null;
+	}
+
+	/** Words that were not said go back to where they were written, if nothing else is there. */
+	#takeBack(letter: Letter, failure: Failure | null): void {
+		this.#unsent = letter;
+		if (letter.edits !== null && this.editing === null && this.reveal(letter.edits)) {
+			this.editing = { id: letter.edits, text: letter.text, problem: failure };
 		} else {
-			this.#unsent = letter;
+			this.problem = failure;
 			this.#draft.giveBack(letter.text);
 		}
 	}
 
-	/** Looks whether the server has a message, and if so goes on with its answer. */
-	async #wasHeard(messageId: string, isLost: boolean): Promise<boolean> {
-		// Who cannot be reached cannot be searched, either.
-		if (this.id === null && isLost) return false;
-		const home = await homeOf(this.#api, messageId, this.id);
-		if (home === null) return false;
-		this.#id = home;
-		await this.load();
-		return true;
-	}
-
-	/** Sends what waits, as soon as the server answers at all. */
-	async #deliver(): Promise<void> {
-		for (let tries = 0; this.queued !== null; tries++) {
-			await this.#pause(tries, this.#left.signal);
-			if (this.#left.signal.aborted) return;
-			const letter = this.queued;
-			if (letter === null || this.isAnswering || !(await isServerThere(this.#api))) continue;
-			this.#queue(null);
-			await this.#say(letter);
-			return;
-		}
-	}
-
-	#queue(letter: Letter | null): void {
-		this.queued = letter;
-		this.#outbox.keep(this.id, letter);
-	}
-
 	async #ask(action: 'variant' | 'continue', parent: string, ask: Ask): Promise<void> {
-		if (this.isAnswering) return;
+		if (this.state !== 'open' || this.isAnswering) return;
 		const before = this.#current;
 		this.#current = parent;
 		const turn = new Turn(this.#api, { body: bodyWithout(action, parent, ask, this.id) });
@@ -320,20 +368,15 @@ export class Conversation {
 		this.#id = this.id;
 		this.#title = this.title;
 		this.#stored = turn.messages.reduce(grow, this.#stored);
-		if (outcome === 'doubtful') {
-			this.turn = null;
-			await this.#fetch();
-		}
+		if (outcome === 'doubtful') this.turn = null;
+		if (outcome !== 'whole') void this.#fetchAgain(outcome === 'cut' ? turn : null);
 		return true;
 	}
 
 	#mark(messageId: string, feedback: Feedback | null): void {
 		const message = this.message(messageId);
 		if (message === null) return;
-		const metadata = { ...message.metadata };
-		if (feedback === null) delete metadata.feedback;
-		else metadata.feedback = feedback;
-		const marked = { ...message, metadata };
+		const marked = rated(message, feedback);
 		this.#stored = grow(this.#stored, marked);
 		const turn = this.turn;
 		if (turn !== null) {
@@ -351,17 +394,7 @@ export class Conversation {
 		}
 	}
 
-	#questionOf(answerId: string): string | null {
-		let node = this.#tree.get(answerId);
-		while (node?.message?.author.role === 'assistant') node = this.#tree.get(node.parent ?? '');
-		return node?.message == null ? null : node.id;
-	}
-
 	#usage(ids: string[]) {
 		return this.message(ids.at(-1) ?? '')?.metadata.usage ?? null;
-	}
-
-	#idFor(text: string): string {
-		return this.#unsent?.text === text ? this.#unsent.id : newId();
 	}
 }

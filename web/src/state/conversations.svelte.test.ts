@@ -106,6 +106,18 @@ test('the list grows page by page to its end', async () => {
 	expect(new Set(ids(conversations.recent)).size).toBe(56);
 });
 
+test('what was found for fewer letters does not answer for more', async () => {
+	const { conversations } = await loaded();
+	conversations.query = 'nowhere';
+	await conversations.search();
+	expect(conversations.isAnswered).toBe(true);
+
+	conversations.query = 'Title 5';
+	expect(conversations.isAnswered).toBe(false);
+	await conversations.search();
+	expect(conversations.isAnswered).toBe(true);
+});
+
 test('a search shows what was found, wherever it lies, and nothing else', async () => {
 	const { conversations } = await loaded();
 	conversations.query = 'Title 5';

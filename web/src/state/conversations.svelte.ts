@@ -8,7 +8,7 @@ import { Folders } from '$/state/folders.svelte';
 import { Shelf } from '$/state/shelf.svelte';
 
 /** What can be changed about a conversation from its line in a list. */
-type Change = Omit<ConversationChange, 'current_node'>;
+export type Change = Omit<ConversationChange, 'current_node'>;
 
 /** A conversation that was removed: its line in its place, and in what the search found. */
 interface Removed {
@@ -26,8 +26,11 @@ export class Conversations {
 	readonly found: Shelf;
 	query = $state('');
 	isSearching = $derived(this.query.trim() !== '');
+	/** Whether what was found is the answer to what the search field says now. */
+	isAnswered = $derived.by(() => this.#answered === this.query.trim());
 
 	#api: Api;
+	#answered = $state('');
 	#removed = new Map<string, Removed>();
 	/** Conversations on none of the pages loaded so far, and whether something is being said there. */
 	#elsewhere = new Map<string, boolean>();
@@ -48,8 +51,11 @@ export class Conversations {
 
 	/** Looks for what the search field says now. */
 	search = async () => {
-		if (this.isSearching) await this.found.load();
-		else this.found.clear();
+		const query = this.query.trim();
+		this.#answered = '';
+		if (query === '') return this.found.clear();
+		await this.found.load();
+		if (query === this.query.trim() && this.found.problem === null) this.#answered = query;
 	};
 
 	find(id: string): ConversationSummary | undefined {

@@ -2,20 +2,25 @@
 import { failureOf, type Api } from '$/api/client';
 import type { Me } from '$/api/wire';
 import { Conversation, type Ask } from '$/state/conversation.svelte';
-import { Conversations } from '$/state/conversations.svelte';
+import { Conversations, type Change } from '$/state/conversations.svelte';
+import { Delivery, type Fate } from '$/state/delivery.svelte';
 import { Drafts } from '$/state/drafts';
 import { Engine } from '$/state/engine.svelte';
+import type { Letter } from '$/state/letter';
 import { Notices } from '$/state/notices.svelte';
+import { Outbox } from '$/state/outbox';
 import type { Preferences } from '$/state/preferences.svelte';
 import { sentenceOf } from '$/words/problem';
 
 export class Desk {
 	readonly conversations: Conversations;
 	readonly engine: Engine;
+	readonly delivery: Delivery;
 	readonly notices = new Notices();
 	open: Conversation;
 
 	#drafts: Drafts;
+	#unwatch: () => void = () => undefined;
 
 	/** `go` opens the conversation of an address: the router's, where there is one. */
 	constructor(
@@ -27,7 +32,21 @@ export class Desk {
 		this.conversations = new Conversations(api);
 		this.engine = new Engine(api, localStorage);
 		this.#drafts = new Drafts(localStorage, user.id);
-		this.open = $state.raw(new Conversation(api, null, this.#drafts));
+		this.delivery = new Delivery(api, new Outbox(localStorage, user.id));
+		this.open = $state.raw(new Conversation(api, null, this.#drafts, this.delivery));
+		this.delivery.isDue = ({ conversationId }) =>
+			conversationId !== this.open.id || this.open.isAtRest;
+		this.delivery.onposted = (letter, turn) => {
+			if (letter.conversationId === this.open.id) void this.open.watch(letter, turn);
+		};
+		this.delivery.onsettled = (letter, fate) => this.#settle(letter, fate);
+	}
+
+	/** Fetches the lists, and goes on with what was on its way. */
+	begin(): void {
+		void this.conversations.load();
+		this.#unwatch = this.engine.watch();
+		this.delivery.begin();
 	}
 
 	/** What the next message asks for: which model, and how it chooses its words. */
@@ -37,9 +56,12 @@ export class Desk {
 
 	/** Opens a conversation, or with null a new one. The one that is open stays as it is. */
 	visit(id: string | null): void {
-		if (id === this.open.id) return;
+		const isNewAndUsed = id === null && this.open.path.length > 0;
+		if (id === this.open.id && !isNewAndUsed) return;
 		this.open.leave();
-		this.open = new Conversation(this.api, id, this.#drafts);
+		this.open = new Conversation(this.api, id, this.#drafts, this.delivery);
+		const posted = id === null ? null : this.delivery.postedTo(id);
+		if (posted !== null) void this.open.watch(posted.letter, posted.turn);
 		void this.open.load();
 	}
 
@@ -60,12 +82,37 @@ export class Desk {
 
 	async togglePin(id = this.open.id): Promise<void> {
 		if (id === null) return;
-		const isPinned = this.conversations.find(id)?.is_pinned ?? false;
-		await this.#attempt(() => this.conversations.change(id, { is_pinned: !isPinned }));
+		const is_pinned = !(this.conversations.find(id)?.is_pinned ?? this.open.isPinned);
+		const isDone = await this.#attempt(() => this.conversations.change(id, { is_pinned }));
+		if (isDone && id === this.open.id) this.open.isPinned = is_pinned;
+	}
+
+	/** Brings a conversation back from the archive. */
+	async unarchive(id = this.open.id): Promise<void> {
+		if (id === null) return;
+		const told = this.#t.unarchived(this.#titleOf(id));
+		await this.change(id, { is_archived: false }, told, { is_archived: true });
+	}
+
+	/** How the open one lies: by its line in a list, or where none has come to it, as it was opened. */
+	get isPinned(): boolean {
+		return this.conversations.find(this.open.id ?? '')?.is_pinned ?? this.open.isPinned;
+	}
+	get isArchived(): boolean {
+		return this.conversations.find(this.open.id ?? '')?.is_archived ?? this.open.isArchived;
+	}
+
+	/** Changes a conversation and says so, with the way back. What fails is said, and changes nothing. */
+	async change(id: string, change: Change, told: string, back: Change): Promise<void> {
+		const isDone = await this.#attempt(() => this.#make(id, change));
+		const undo = () => void this.#attempt(() => this.#make(id, back));
+		if (isDone) this.notices.tell(told, { label: this.#t.undo, run: undo });
 	}
 
 	leave(): void {
+		this.#unwatch();
 		this.open.leave();
+		this.delivery.leave();
 	}
 
 	get #t() {
@@ -78,16 +125,46 @@ export class Desk {
 		change: { is_archived: true } | { is_visible: false }
 	): Promise<void> {
 		const wasOpen = id === this.open.id;
-		const title = this.conversations.find(id)?.title ?? this.open.title;
+		const title = this.#titleOf(id);
 		const isDone = await this.#attempt(() => this.conversations.change(id, change));
 		if (!isDone) return;
-		if (wasOpen) this.go('/');
+		if (id === this.open.id) {
+			this.go('/');
+			this.visit(null);
+		}
+		const draft = this.#drafts.of(id);
+		if ('is_visible' in change) this.#drafts.keep(id, '');
 		const back = 'is_archived' in change ? { is_archived: false } : { is_visible: true };
 		const undo = async () => {
-			await this.#attempt(() => this.conversations.change(id, back));
-			if (wasOpen) this.go(`/c/${id}`);
+			const isBack = await this.#attempt(() => this.conversations.change(id, back));
+			if (!isBack) return;
+			this.#drafts.keep(id, draft);
+			if (wasOpen && this.open.id === null && this.open.path.length === 0) this.go(`/c/${id}`);
 		};
 		this.notices.tell(told(title), { label: this.#t.undo, run: () => void undo() });
+	}
+
+	/** What becomes of a letter is shown in its conversation, if that is open. */
+	#settle(letter: Letter, fate: Fate): boolean {
+		const { conversationId } = letter;
+		if (this.open.settle(letter, fate)) return true;
+		if (fate.kind === 'returned' && conversationId !== this.open.id) {
+			this.#drafts.giveBack(conversationId, letter.text);
+			const why = fate.failure;
+			if (why !== null) this.notices.warn(sentenceOf(why, this.preferences.words));
+		}
+		if (fate.kind === 'taken' || fate.kind === 'heard') void this.conversations.load();
+		return false;
+	}
+
+	async #make(id: string, change: Change): Promise<void> {
+		await this.conversations.change(id, change);
+		if (id === this.open.id) this.open.isArchived = change.is_archived ?? this.open.isArchived;
+	}
+
+	#titleOf(id: string): string {
+		const title = this.conversations.find(id)?.title ?? this.open.title;
+		return title === '' ? this.preferences.words.sidebar.untitled : title;
 	}
 
 	/** What cannot be done is said, and changes nothing. */

@@ -1,5 +1,5 @@
 /** What is being written in one conversation. Storage hears of it soon, not at every key. */
-import type { Drafts } from '$/state/drafts';
+import { before, type Drafts } from '$/state/drafts';
 
 const SOON_MS = 300;
 
@@ -9,6 +9,8 @@ export class Draft {
 	#home: () => string | null;
 	/** Where it was kept last. A new conversation is given its id while somebody writes. */
 	#keptAt: string | null;
+	/** As it was kept last, by this tab. What another has written since is not ours to erase. */
+	#kept: string;
 	#timer: ReturnType<typeof setTimeout> | null = null;
 
 	/** `home` tells the id of the conversation, null before it has one. */
@@ -16,7 +18,8 @@ export class Draft {
 		this.#drafts = drafts;
 		this.#home = home;
 		this.#keptAt = home();
-		this.#text = drafts.of(this.#keptAt);
+		this.#kept = drafts.of(this.#keptAt);
+		this.#text = this.#kept;
 	}
 
 	get text(): string {
@@ -30,15 +33,19 @@ export class Draft {
 
 	/** Words that could not be said come back before what was written since. */
 	giveBack(text: string): void {
-		this.text = this.#text === '' ? text : `${text}\n\n${this.#text}`;
+		this.text = before(text, this.#text);
 	}
 
 	flush(): void {
 		if (this.#timer !== null) clearTimeout(this.#timer);
 		this.#timer = null;
-		const home = this.#home();
-		if (home !== this.#keptAt) this.#drafts.keep(this.#keptAt, '');
+		const [home, last] = [this.#home(), this.#keptAt];
+		const isMoved = home !== last;
+		if (isMoved && this.#drafts.of(last) === this.#kept) this.#drafts.keep(last, '');
+		if (this.#text !== this.#kept || (isMoved && this.#text !== '')) {
+			this.#drafts.keep(home, this.#text);
+		}
 		this.#keptAt = home;
-		this.#drafts.keep(home, this.#text);
+		this.#kept = this.#text;
 	}
 }

@@ -29,14 +29,16 @@ export class Drafts {
 		}
 	}
 
-	forgetAll(): void {
-		const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i));
-		for (const key of keys) {
-			if (key?.startsWith(this.#prefix)) this.#storage.removeItem(key);
-		}
+	/** Words that could not be said come back before what was written since. */
+	giveBack(conversationId: string | null, text: string): void {
+		this.keep(conversationId, before(text, this.of(conversationId)));
 	}
 
 	#key(conversationId: string | null): string {
 		return this.#prefix + (conversationId ?? NEW);
 	}
+}
+
+export function before(text: string, written: string): string {
+	return written === '' ? text : `${text}\n\n${written}`;
 }

@@ -214,7 +214,6 @@ test('what cannot be removed says why', async () => {
 	await vi.advanceTimersByTimeAsync(0);
 	const error = { message: 'This model is in use.', code: 'conflict' };
 	refusal = Response.json({ error }, { status: 409 });
-	await engine.remove('small');
 
-	expect(engine.problem).toMatchObject(error);
+	await expect(engine.remove('small')).rejects.toMatchObject(error);
 });

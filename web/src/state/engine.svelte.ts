@@ -2,8 +2,8 @@
  * How the engine is, which models it has and which it could fetch. Asks often while something
  * is under way, rarely otherwise, and not at all while nobody looks.
  */
-import { ApiError, failureOf, Unreachable, type Api } from '$/api/client';
-import type { Download, Failure, Model, Offer, Status } from '$/api/wire';
+import { ApiError, Unreachable, type Api } from '$/api/client';
+import type { Download, Model, Offer, Status } from '$/api/wire';
 
 const SOON_MS = 1_500;
 const LATER_MS = 30_000;
@@ -18,8 +18,6 @@ export class Engine {
 	models = $state.raw<Model[]>([]);
 	/** What the server knows how to fetch, whether it is here already or not. */
 	offers = $state.raw<Offer[]>([]);
-	/** What was wrong with the last thing asked of a model: to fetch it, or to remove it. */
-	problem = $state.raw<Failure | null>(null);
 
 	#chosen = $state(AUTO);
 
@@ -102,25 +100,17 @@ export class Engine {
 		});
 	}
 
-	/** Begins to fetch a model; `downloads` tells how far it is. */
+	/** Begins to fetch a model; `downloads` tells how far it is. Throws what the server refuses. */
 	async pull(name: string): Promise<void> {
-		await this.#change(() => this.#api.pullModel(name));
+		await this.#api.pullModel(name);
+		await this.refresh();
+		this.#askNow();
 	}
 
-	/** Takes a model's weights from the server. */
+	/** Takes a model's weights from the server. Throws what the server refuses. */
 	async remove(name: string): Promise<void> {
-		await this.#change(() => this.#api.removeModel(name));
-	}
-
-	async #change(what: () => Promise<void>): Promise<void> {
-		this.problem = null;
-		try {
-			await what();
-			await this.refresh();
-			this.#askNow();
-		} catch (error) {
-			this.problem = failureOf(error);
-		}
+		await this.#api.removeModel(name);
+		await this.refresh();
 	}
 
 	async #askStatus(): Promise<void> {

@@ -22,7 +22,6 @@ export async function homeOf(
 }
 
 export async function isServerThere(api: Api): Promise<boolean> {
-	if (!navigator.onLine) return false;
 	try {
 		await api.status();
 		return true;

@@ -12,8 +12,14 @@ export interface Ask {
 export interface Letter {
 	id: string;
 	text: string;
+	/** Null for one that begins a conversation. */
+	conversationId: string | null;
 	parent: string | null;
+	/** The message it says differently, where it does. */
+	edits: string | null;
 	ask: Ask;
+	/** It has found no server, and waits for one. */
+	isWaiting: boolean;
 }
 
 /** The message as it will stand in the conversation. */
@@ -28,13 +34,13 @@ export function messageOf({ id, text, parent }: Letter): Message {
 	};
 }
 
-export function bodyOf(letter: Letter, conversationId: string | null): SendBody {
+export function bodyOf(letter: Letter): SendBody {
 	const { id, content } = messageOf(letter);
 	return {
 		action: 'next',
 		messages: [{ id, author: { role: 'user' }, content }],
 		parent_message_id: letter.parent ?? ROOT,
-		...common(letter.ask, conversationId)
+		...common(letter.ask, letter.conversationId)
 	};
 }
 

@@ -1,32 +1,59 @@
 /**
- * A message that could not be sent yet, by conversation. It is kept beside the drafts, so it
- * outlives a reload and is forgotten with them.
+ * The letters that are on their way, as the browser keeps them: they outlive a reload and a
+ * closed tab, and are forgotten when their writer signs out. All tabs have the same ones.
  */
-import type { Drafts } from '$/state/drafts';
 import type { Letter } from '$/state/letter';
 
 export class Outbox {
-	#drafts: Drafts;
+	#storage: Storage;
+	#prefix: string;
+	/** What the browser would not keep (private, or full) lives as long as the page. */
+	#unkept = new Map<string, Letter>();
 
-	constructor(drafts: Drafts) {
-		this.#drafts = drafts;
+	constructor(storage: Storage, userId: string) {
+		this.#storage = storage;
+		this.#prefix = `hitsend.letter.${userId}.`;
 	}
 
-	of(conversationId: string | null): Letter | null {
-		const kept = this.#drafts.of(place(conversationId));
-		if (kept === '') return null;
+	get letters(): Letter[] {
+		const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i) ?? '');
+		const kept = keys.filter((key) => key.startsWith(this.#prefix)).flatMap((key) => this.#at(key));
+		return [...kept, ...this.#unkept.values()];
+	}
+
+	/** A letter as it is now: another tab may have changed it, or taken it back. */
+	find(id: string): Letter | null {
+		return this.#at(this.#prefix + id)[0] ?? this.#unkept.get(id) ?? null;
+	}
+
+	keep(letter: Letter): void {
 		try {
-			return JSON.parse(kept) as Letter;
-		} catch {
-			return null;
+			this.#storage.setItem(this.#prefix + letter.id, JSON.stringify(letter));
+		} catch (error) {
+			if (!(error instanceof DOMException)) throw error;
+			this.#unkept.set(letter.id, letter);
 		}
 	}
 
-	keep(conversationId: string | null, letter: Letter | null): void {
-		this.#drafts.keep(place(conversationId), letter === null ? '' : JSON.stringify(letter));
+	drop(id: string): void {
+		this.#storage.removeItem(this.#prefix + id);
+		this.#unkept.delete(id);
 	}
-}
 
-function place(conversationId: string | null): string {
-	return `${conversationId ?? 'new'}.outbox`;
+	/** Tells when another tab has changed something, until `left`. */
+	watch(onchange: () => void, left: AbortSignal): void {
+		const look = ({ key }: StorageEvent) => {
+			if (key === null || key.startsWith(this.#prefix)) onchange();
+		};
+		addEventListener('storage', look, { signal: left });
+	}
+
+	#at(key: string): Letter[] {
+		try {
+			const kept = this.#storage.getItem(key);
+			return kept === null ? [] : [JSON.parse(kept) as Letter];
+		} catch {
+			return [];
+		}
+	}
 }

@@ -6,6 +6,8 @@
 export class Router {
 	path = $state(location.pathname);
 	hash = $state(location.hash);
+	/** How often somebody has asked for the place they were at: whoever is there may begin anew. */
+	numReturns = $state(0);
 
 	conversationId = $derived(/^\/c\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
 	invite = $derived(/^\/invite\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
@@ -23,6 +25,7 @@ export class Router {
 	/** To another place; `to` may have a hash. */
 	go(to: string): void {
 		if (to !== this.path + this.hash) history.pushState(null, '', to);
+		if (to === this.path) this.numReturns += 1;
 		this.#look();
 	}
 

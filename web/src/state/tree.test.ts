@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message } from '$/api/wire';
-import { EMPTY, grow, joined, leafOf, pathThrough, prune, type Tree } from '$/state/tree';
+import { EMPTY, grow, joined, leafOf, pathThrough, questionOf, type Tree } from '$/state/tree';
 
 const message = (id: string, parent: string | null): Message => ({
 	id,
@@ -43,10 +43,6 @@ test('a message that is told again is not a new branch', () => {
 	expect(pathThrough(told, 'a1', false)[1]?.alternatives).toEqual(['a1', 'a2']);
 });
 
-test('what is pruned is gone from its place', () => {
-	expect(ids(prune(FORKED, 'a2'), 'q')).toEqual(['q', 'a1', 'q2']);
-});
-
 test('an empty conversation has an empty path', () => {
 	expect(ids(EMPTY, null)).toEqual([]);
 	expect(ids(EMPTY, 'gone')).toEqual([]);
@@ -59,6 +55,13 @@ test('an answer that was continued stands in one place, however often', () => {
 	expect(path.map((place) => place.ids)).toEqual([['q'], ['a1', 'a2', 'a3'], ['q2']]);
 	expect(path[1]?.alternatives).toEqual(['a1']);
 	expect(leafOf(pathThrough(continued, 'a3', true))).toBe('a3');
+});
+
+test('the rest of an answer answers what its beginning did', () => {
+	const continued = tree(['q', null], ['a1', 'q'], ['a2', 'a1']);
+
+	expect(questionOf(continued, 'a2')).toBe('q');
+	expect(questionOf(continued, 'gone')).toBeNull();
 });
 
 test('what a person says after an answer is no other version of its continuation', () => {

@@ -1,6 +1,6 @@
 /** A conversation is a tree: every edit and every other answer is a branch. Pure values. */
 import type { Usage } from '$/api/events.gen';
-import type { ConversationNode, Message } from '$/api/wire';
+import type { ConversationNode, Feedback, Message } from '$/api/wire';
 
 export type Tree = ReadonlyMap<string, ConversationNode>;
 
@@ -28,17 +28,6 @@ export function grow(tree: Tree, message: Message): Tree {
 	return grown;
 }
 
-/** The tree without a message that has no children. */
-export function prune(tree: Tree, id: string): Tree {
-	const pruned = new Map(tree);
-	pruned.delete(id);
-	const above = nodeAt(tree, tree.get(id)?.parent ?? null);
-	if (above !== undefined) {
-		pruned.set(above.id, { ...above, children: above.children.filter((child) => child !== id) });
-	}
-	return pruned;
-}
-
 /** From the root through a message, and on to the newest leaf below it unless it `isLast`. */
 export function pathThrough(tree: Tree, id: string | null, isLast: boolean): Place[] {
 	const nodes: ConversationNode[] = [];
@@ -54,6 +43,21 @@ export function pathThrough(tree: Tree, id: string | null, isLast: boolean): Pla
 /** The last message of a path, which whatever is said next follows. */
 export function leafOf(path: Place[]): string | null {
 	return path.at(-1)?.ids.at(-1) ?? null;
+}
+
+/** What an answer answers, before all that it continues. */
+export function questionOf(tree: Tree, answerId: string): string | null {
+	let node = nodeAt(tree, answerId);
+	while (isAnswer(node)) node = nodeAt(tree, node?.parent ?? null);
+	return node?.message == null ? null : node.id;
+}
+
+/** A message with what its reader thinks of it; with null, they think nothing. */
+export function rated(message: Message, feedback: Feedback | null): Message {
+	const metadata = { ...message.metadata };
+	if (feedback === null) delete metadata.feedback;
+	else metadata.feedback = feedback;
+	return { ...message, metadata };
 }
 
 /** Messages that are one answer, as one message: it ended as the last of them did. */

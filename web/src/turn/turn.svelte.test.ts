@@ -200,3 +200,54 @@ test('a turn that is stopped and never named is not waited for', async () => {
 	expect(turn.failure).toBeNull();
 	expect(turn.isRunning).toBe(false);
 });
+
+test('a stream that always reads wrong is not read for ever', async () => {
+	let numReadings = 0;
+	const wrong = () => {
+		numReadings += 1;
+		const text = sse('hello').replace('"append"', '"frobnicate"');
+		return Promise.resolve(new Response(text, { headers: { 'x-turn-exchange-id': 't' } }));
+	};
+	const door = { ...new Player('hello'), send: wrong, follow: wrong };
+	const turn = new Turn(door, { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('doubtful');
+	expect(numReadings).toBe(3);
+});
+
+test('a turn that is stopped while the server cannot be told ends here', async () => {
+	const lost = () => Promise.reject(new Unreachable());
+	const door = { ...new Player('hello'), follow: lost, stop: lost };
+	const turn = new Turn(door, { turnId: TURN_ID, conversationId: 'c1' }, async (tries) => {
+		if (tries === 1) turn.stop();
+		await new Promise((done) => setTimeout(done, 1));
+	});
+
+	expect(await turn.run()).toBe('cut');
+	expect(turn.isCut).toBe(true);
+	expect(turn.isRunning).toBe(false);
+});
+
+test('a message that is being posted arrives although nobody looks any more', async () => {
+	const answer = later();
+	const signals: AbortSignal[] = [];
+	const send = (_body: SendBody, signal: AbortSignal) => {
+		signals.push(signal);
+		return answer.response;
+	};
+	const turn = new Turn({ ...new Player('hello'), send }, { body: BODY }, atOnce);
+	const outcome = turn.run();
+	turn.leave();
+	expect(signals[0]?.aborted).toBe(false);
+	answer.come(await new Player('hello', 3).send());
+
+	expect(await turn.taken).toBe(true);
+	expect(await outcome).toBe('left');
+});
+
+/** A response that comes when the test says so. */
+function later() {
+	let come: (response: Response) => void = () => undefined;
+	const response = new Promise<Response>((resolve) => (come = resolve));
+	return { response, come };
+}

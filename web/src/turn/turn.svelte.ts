@@ -19,9 +19,10 @@ type Start = { body: SendBody } | { turnId: string; conversationId: string };
 
 /**
  * `whole`: we have it all. `unsent`: the server did not take the message, or was stopped before
- * it could say so. `doubtful`: what we have may not be what is stored. `left`: nobody looks.
+ * it could say so. `doubtful`: what we have may not be what is stored. `cut`: stopped here, while
+ * the server could not be told. `left`: nobody looks.
  */
-export type Outcome = 'whole' | 'unsent' | 'doubtful' | 'left';
+export type Outcome = 'whole' | 'unsent' | 'doubtful' | 'cut' | 'left';
 
 /** Why the answer has not begun, as the server said last. */
 export interface Delay {
@@ -29,8 +30,10 @@ export interface Delay {
 	numAhead: number;
 }
 
-/** How long a turn that is stopped before it has a name may still get one. */
+/** How long the server may take to name a turn that is being stopped, or to hear of the stop. */
 const PATIENCE_MS = 3_000;
+/** A stream that reads wrong so often reads wrong for ever. */
+const MAX_BAD_READINGS = 3;
 
 export class Turn {
 	id = $state<string | null>(null);
@@ -42,6 +45,8 @@ export class Turn {
 	isRunning = $state(true);
 	isStopping = $state(false);
 	isReconnecting = $state(false);
+	/** Stopped here, without the server. */
+	isCut = $state(false);
 
 	/** Changes only when a message is added, not with every word. */
 	messageIds = $derived(this.messages.map((message) => message.id).join(' '));
@@ -50,12 +55,17 @@ export class Turn {
 	/** When it was begun here, and when words came last. In Unix milliseconds. */
 	readonly beganAt = Date.now();
 	heardAt = this.beganAt;
+	#tellTaken: (isTaken: boolean) => void = () => undefined;
+	/** Whether the server took the message, as soon as that is known. */
+	readonly taken = new Promise<boolean>((tell) => (this.#tellTaken = tell));
 
 	#door: Door;
 	#body: SendBody | null = null;
 	#pause: Pause;
+	#running: Promise<Outcome> | null = null;
+	/** Aborted when nobody reads on. The message that is being posted arrives nonetheless. */
 	#left = new AbortController();
-	#unsaid = new AbortController();
+	#post = new AbortController();
 	#decoder = new Decoder();
 	#seq = 0;
 	#proofs: Proof[] = [];
@@ -74,39 +84,56 @@ export class Turn {
 		}
 	}
 
-	async run(): Promise<Outcome> {
+	/** Reads it to its end, once, however many ask. */
+	run(): Promise<Outcome> {
+		this.#running ??= this.#run();
+		return this.#running;
+	}
+
+	/** Asks the server to end the turn. What was said is kept, and the stream says so. */
+	stop(): void {
+		this.isStopping = true;
+		if (this.isReconnecting) return this.#cut();
+		this.#tellStop();
+		if (this.id === null) setTimeout(() => this.id === null && this.#post.abort(), PATIENCE_MS);
+	}
+
+	/** Stops looking. The turn goes on without us. */
+	leave(): void {
+		this.#left.abort();
+		if (this.id !== null) this.#post.abort();
+	}
+
+	/** Stops looking, and does not even wait until the server has the message. */
+	abandon(): void {
+		this.#left.abort();
+		this.#post.abort();
+	}
+
+	async #run(): Promise<Outcome> {
 		try {
 			return await this.#readToTheEnd();
 		} finally {
+			this.#tellTaken(this.id !== null);
 			this.#draw();
 			this.isRunning = false;
 			this.isReconnecting = false;
 		}
 	}
 
-	/** Asks the server to end the turn. What was said is kept, and the stream says so. */
-	stop(): void {
-		this.isStopping = true;
-		this.#tellStop();
-		if (this.id === null) setTimeout(() => this.id === null && this.#unsaid.abort(), PATIENCE_MS);
-	}
-
-	/** Stops looking. The turn goes on without us. */
-	leave(): void {
-		this.#left.abort();
-	}
-
 	async #readToTheEnd(): Promise<Outcome> {
+		let numBad = 0;
 		for (let drops = 0; ; drops++) {
 			const before = this.#seq;
 			try {
 				await this.#read();
 				return (await isWhole(this.messages, this.#proofs)) ? 'whole' : 'doubtful';
 			} catch (error) {
-				if (this.#left.signal.aborted) return 'left';
 				if (this.id === null) return this.#unsent(error);
+				if (this.#left.signal.aborted) return this.isCut ? 'cut' : 'left';
 				if (error instanceof ApiError && !mayPass(error)) return 'doubtful';
 				if (!DROPS.some((drop) => error instanceof drop)) throw error;
+				if (error instanceof BadDelta && ++numBad === MAX_BAD_READINGS) return 'doubtful';
 				if (error instanceof BadDelta) this.#startOver();
 			}
 			if (this.#seq > before) drops = 0;
@@ -119,9 +146,11 @@ export class Turn {
 		const signal = this.#left.signal;
 		const response =
 			this.id === null && this.#body !== null
-				? await this.#door.send(this.#body, AbortSignal.any([signal, this.#unsaid.signal]))
+				? await this.#door.send(this.#body, this.#post.signal)
 				: await this.#door.follow(this.id ?? '', this.#seq, signal);
 		this.id ??= response.headers.get('x-turn-exchange-id');
+		this.#tellTaken(this.id !== null);
+		if (signal.aborted) this.#post.abort();
 		if (response.body === null) throw new Dropped('The stream is empty.');
 		for await (const frame of readFrames(response.body)) {
 			this.isReconnecting = false;
@@ -176,14 +205,26 @@ export class Turn {
 	#tellStop(): void {
 		if (this.#stopTold || this.id === null || this.conversationId === null) return;
 		this.#stopTold = true;
-		this.#door.stop(this.conversationId, this.id).catch(() => {
-			this.#stopTold = false;
-			this.isStopping = false;
-		});
+		const patience = setTimeout(() => this.#cut(), PATIENCE_MS);
+		this.#door
+			.stop(this.conversationId, this.id)
+			.catch((error: unknown) => {
+				if (error instanceof Unreachable) return this.#cut();
+				this.#stopTold = false;
+				this.isStopping = false;
+			})
+			.finally(() => clearTimeout(patience));
+	}
+
+	/** Nobody can be told: it ends here, and what became of it is found out later. */
+	#cut(): void {
+		if (!this.isRunning) return;
+		this.isCut = true;
+		this.leave();
 	}
 
 	#unsent(error: unknown): Outcome {
-		if (!this.#unsaid.signal.aborted) this.failure = failureOf(error);
+		if (!this.#post.signal.aborted) this.failure = failureOf(error);
 		return 'unsent';
 	}
 

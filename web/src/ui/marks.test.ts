@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { markWords, piecesOf } from '$/ui/marks';
+import { closeUp, markWords, piecesOf } from '$/ui/marks';
 
 const shown = (marked: string) =>
 	piecesOf(marked)
@@ -15,6 +15,21 @@ test('what the server marked is marked, and nothing is lost', () => {
 
 test('a mark that is never closed is only text', () => {
 	expect(shown('a \u0002b')).toBe('a b');
+});
+
+test.each([
+	[
+		'The area of a circle grows with its \u0002radius\u0003 squared',
+		'…circle grows with its [radius] squared'
+	],
+	['its \u0002radius\u0003, and its \u0002radius\u0003', 'its [radius], and its [radius]'],
+	[`${'x'.repeat(90)}\u0002y\u0003`, '…[y]'],
+	[
+		'no mark in all of these many words, which are many',
+		'no mark in all of these many words, which are many'
+	]
+])('in a narrow place %j begins close to its first mark', (marked, expected) => {
+	expect(shown(closeUp(marked))).toBe(expected);
 });
 
 test.each([

@@ -16,6 +16,14 @@ export function piecesOf(marked: string): Piece[] {
 	});
 }
 
+/** For a narrow place: of what stands before the first mark, only the last few words. */
+export function closeUp(marked: string, mostBefore = 24): string {
+	const mark = marked.indexOf('\u0002');
+	if (mark <= mostBefore) return marked;
+	const space = marked.indexOf(' ', mark - mostBefore);
+	return `…${marked.slice(space === -1 || space >= mark ? mark : space + 1)}`;
+}
+
 /** Marks the words of a search where they begin a word of the text, whatever their case. */
 export function markWords(text: string, query: string): string {
 	const words = query.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));

@@ -14,6 +14,7 @@ import { sidebar } from '$/words/de/sidebar';
 import { ui } from '$/words/de/ui';
 import { wayIn } from '$/words/de/wayIn';
 import { welcome } from '$/words/de/welcome';
+import { numbersIn } from '$/words/numbers';
 
 export const de: Words = {
 	chat,
@@ -22,6 +23,7 @@ export const de: Words = {
 	inspector,
 	markdown,
 	models,
+	numbers: numbersIn('de'),
 	palette,
 	problems,
 	settings,

@@ -13,6 +13,7 @@ import { sidebar } from '$/words/en/sidebar';
 import { ui } from '$/words/en/ui';
 import { wayIn } from '$/words/en/wayIn';
 import { welcome } from '$/words/en/welcome';
+import { numbersIn } from '$/words/numbers';
 
 export const en = {
 	chat,
@@ -21,6 +22,7 @@ export const en = {
 	inspector,
 	markdown,
 	models,
+	numbers: numbersIn('en'),
 	palette,
 	problems,
 	settings,

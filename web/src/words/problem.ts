@@ -4,6 +4,5 @@ import type { Words } from '$/words/words';
 
 export function sentenceOf(failure: Failure, { problems }: Words): string {
 	if (failure.code === 'unreachable') return problems.unreachable;
-	const known = problems.byCode[failure.code ?? ''];
-	return known ?? failure.message;
+	return problems.byCode[failure.code ?? ''] ?? problems.said(failure);
 }

@@ -1,4 +1,7 @@
+import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
+
+const { whole, rough, oneDigit, duration } = numbersIn('de');
 
 export const chat: Words['chat'] = {
 	messages: 'Nachrichten',
@@ -29,18 +32,11 @@ export const chat: Words['chat'] = {
 	version: (number, count) => `${number}/${count}`,
 	versionAloud: (number, count) => `Fassung ${number} von ${count}`,
 
-	answerAgain: 'Neu antworten',
+	answerAgain: 'Noch einmal antworten',
 	answerWith: 'Anders antworten',
 	goOn: 'Weiterschreiben',
 	tryAgain: 'Noch einmal versuchen',
-	preset: {
-		model: 'Wie das Modell es mag',
-		exact: 'Genau',
-		balanced: 'Ausgewogen',
-		inventive: 'Einfallsreich',
-		custom: 'Wie von dir eingestellt'
-	},
-	temperature: (value) => `Temperatur ${value.toLocaleString('de')}`,
+	temperature: (value) => `Temperatur ${oneDigit(value)}`,
 	lookInside: 'Hineinsehen',
 	more: 'Mehr',
 	readAloud: 'Vorlesen',
@@ -83,6 +79,7 @@ export const chat: Words['chat'] = {
 		unanswered: 'Diese Nachricht wurde nicht beantwortet.',
 		unfinished: 'Diese Antwort wurde nie fertig.',
 		stopped: 'Du hast diese Antwort angehalten.',
+		cut: 'Du hast diese Antwort hier angehalten. Was der Server davon hat, erscheint, sobald er wieder erreichbar ist.',
 		interrupted: 'Ein Neustart hat diese Antwort abgeschnitten.',
 		length: 'Diese Antwort ist so lang, wie sie werden darf.'
 	},
@@ -116,10 +113,10 @@ export const chat: Words['chat'] = {
 	},
 
 	cost: {
-		tokens: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${count} Token`,
-		speed: (perSecond) => `${perSecond} Token/s`,
-		firstWord: (after) => `erstes Wort nach ${after}`,
-		cached: (count, of) => `${count} von ${of} Prompt-Token schon gelesen`,
-		prompt: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${count} Prompt-Token`
+		tokens: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${whole(count)} Token`,
+		speed: (perSecond) => `${rough(perSecond)} Token/s`,
+		firstWord: (ms) => `erstes Wort nach ${duration(ms)}`,
+		cached: (count, of) => `${whole(count)} von ${whole(of)} Prompt-Token schon gelesen`,
+		prompt: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${whole(count)} Prompt-Token`
 	}
 };

@@ -1,6 +1,7 @@
+import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const number = new Intl.NumberFormat('de');
+const { whole } = numbersIn('de');
 
 export const composer: Words['composer'] = {
 	message: 'Nachricht',
@@ -14,20 +15,19 @@ export const composer: Words['composer'] = {
 	},
 	queued: {
 		label: 'Wartet auf die Verbindung',
-		says: 'Du bist nicht verbunden. Das hier geht von selbst hinaus, sobald du es bist.',
+		says: 'Der Server ist gerade nicht erreichbar. Das hier geht von selbst hinaus, sobald er es ist.',
 		takeBack: 'Zurückholen'
 	},
 	tokens: {
-		count: (num, numWindow) => `${number.format(num)} von ${number.format(numWindow)} Token`,
-		estimate: (num, numWindow) =>
-			`etwa ${number.format(num)} von ${number.format(numWindow)} Token`,
+		count: (num, numWindow) => `${whole(num)} von ${whole(numWindow)} Token`,
+		estimate: (num, numWindow) => `etwa ${whole(num)} von ${whole(numWindow)} Token`,
 		dropped: (num) =>
 			num === 1
 				? 'Die älteste Nachricht wird weggelassen, damit das hier passt.'
-				: `Die ${number.format(num)} ältesten Nachrichten werden weggelassen, damit das hier passt.`,
+				: `Die ${whole(num)} ältesten Nachrichten werden weggelassen, damit das hier passt.`,
 		tooLong: 'Das ist zu lang für das Modell. Kürze es oder teile es auf.',
 		nearlyFull:
-			'Dieser Chat ist fast so lang, wie das Modell lesen kann. Ältere Nachrichten werden weggelassen.'
+			'Dieses Gespräch ist fast so lang, wie das Modell lesen kann. Ältere Nachrichten werden weggelassen.'
 	},
 	slash: {
 		label: 'Befehle',

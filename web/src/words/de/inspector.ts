@@ -1,4 +1,7 @@
+import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
+
+const { whole, rough, duration } = numbersIn('de');
 
 export const inspector: Words['inspector'] = {
 	title: 'Im Inneren der Antwort',
@@ -9,9 +12,12 @@ export const inspector: Words['inspector'] = {
 	tokens: 'Token der Antwort',
 	together: (isExact) => `zusammen${isExact ? '' : ', geschätzt'}`,
 	cached: 'davon schon gelesen',
-	point: 'Zeige auf ein Token, um zu sehen, wie wahrscheinlich es war.',
+	point:
+		'Zeige auf ein Token oder geh mit den Pfeiltasten von einem zum nächsten, um zu sehen, wie wahrscheinlich es war.',
 	noProbabilities: 'Wie wahrscheinlich diese waren, hat das Modell nicht gesagt.',
 	tokenId: (id) => `Nummer ${id}`,
+	chosen: 'Gewählt',
+	instead: 'Stattdessen',
 	source: {
 		template: 'Vorlage',
 		system: 'System',
@@ -23,6 +29,13 @@ export const inspector: Words['inspector'] = {
 		history: 'Verlauf',
 		user: 'Nachricht',
 		answer: 'Antwort bisher'
+	},
+	role: {
+		system: 'System',
+		developer: 'Entwickler',
+		user: 'von dir',
+		assistant: 'vom Modell',
+		tool: 'Werkzeug'
 	},
 	ending: {
 		stop: 'von selbst',
@@ -40,7 +53,7 @@ export const inspector: Words['inspector'] = {
 		characters: (listed) => `Zeichen: ${listed}`,
 		promptEncoded: 'Prompt kodiert',
 		encoded: (count, isExact, window) =>
-			`${isExact ? '' : 'etwa '}${count} Token von einem Fenster mit ${window}`,
+			`${isExact ? '' : 'etwa '}${whole(count)} Token von einem Fenster mit ${whole(window)}`,
 		leftOut: (count) =>
 			count === 1
 				? 'die älteste Nachricht weggelassen'
@@ -50,13 +63,13 @@ export const inspector: Words['inspector'] = {
 		ahead: (count) => `${count} davor`,
 		modelLoading: 'das Modell wird geladen',
 		promptRead: 'Prompt gelesen',
-		read: (cached, read) => `${cached} Token schon bekannt, ${read} gelesen`,
-		waited: (waited, read) => `${waited} gewartet, in ${read} gelesen`,
+		read: (cached, read) => `${whole(cached)} Token schon bekannt, ${whole(read)} gelesen`,
+		waited: (waitedMs, readMs) => `${duration(waitedMs)} gewartet, in ${duration(readMs)} gelesen`,
 		firstWords: 'Erste Wörter',
 		toolAskedFor: 'Nach einem Werkzeug gefragt',
 		answerFinished: 'Antwort fertig',
-		written: (count) => `${count} Token`,
-		speed: (perSecond) => `${perSecond} je Sekunde`,
+		written: (count) => `${whole(count)} Token`,
+		speed: (perSecond) => `${rough(perSecond)} je Sekunde`,
 		titleChosen: 'Titel gewählt',
 		turnFinished: 'Runde beendet',
 		turnFailed: 'Runde gescheitert'

@@ -1,13 +1,7 @@
+import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const number = new Intl.NumberFormat('de');
-const oneDigit = new Intl.NumberFormat('de', { maximumFractionDigits: 1 });
-
-function size(numBytes: number): string {
-	if (numBytes >= 1e9) return `${oneDigit.format(numBytes / 1e9)} GB`;
-	if (numBytes >= 1e7) return `${number.format(Math.round(numBytes / 1e6))} MB`;
-	return `${oneDigit.format(numBytes / 1e6)} MB`;
-}
+const { whole, oneDigit, size } = numbersIn('de');
 
 const strengths: Words['models']['strengths'] = {
 	code: 'Programmieren',
@@ -22,9 +16,9 @@ export const models: Words['models'] = {
 	choose: (title) => `Modell: ${title}`,
 	none: 'Kein Modell',
 	size,
-	speed: (numPerSecond) => `${oneDigit.format(numPerSecond)} Token/s`,
+	speed: (numPerSecond) => `${oneDigit(numPerSecond)} Token/s`,
 	speedUnknown: 'Tempo noch nicht gemessen',
-	window: (numTokens) => `${number.format(numTokens)} Token Kontext`,
+	window: (numTokens) => `${whole(numTokens)} Token Kontext`,
 	here: 'dieser Rechner',
 	remote: 'ein anderer Rechner',
 	strengths,

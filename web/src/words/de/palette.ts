@@ -14,9 +14,9 @@ export const palette: Words['palette'] = {
 		`Nichts gefunden zu „${query}“. Versuch ein anderes Wort oder weniger Buchstaben.`,
 	numResults: (count) => (count === 1 ? '1 Ergebnis' : `${count} Ergebnisse`),
 
-	willRun: (label) => `Eingabetaste: ${label}`,
-	willOpen: (title) => `Eingabetaste öffnet „${title}“`,
-	willJump: (title) => `Eingabetaste springt zur Stelle in „${title}“`,
+	willRun: (label) => `Enter: ${label}`,
+	willOpen: (title) => `Enter öffnet „${title}“`,
+	willJump: (title) => `Enter springt zur Stelle in „${title}“`,
 	toChoose: 'wählen',
 	toClose: 'schließen',
 

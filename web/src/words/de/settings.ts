@@ -12,7 +12,7 @@ export const settings: Words['settings'] = {
 		account: 'Konto',
 		keys: 'API-Schlüssel',
 		appearance: 'Darstellung',
-		chat: 'Chat',
+		chat: 'Gespräch',
 		shares: 'Geteilte Links',
 		data: 'Daten',
 		people: 'Personen',
@@ -22,7 +22,7 @@ export const settings: Words['settings'] = {
 	},
 	cancel: 'Abbrechen',
 	saved: 'Gespeichert.',
-	again: 'Erneut versuchen',
+	again: 'Noch einmal versuchen',
 	loading: 'Wird geladen',
 	roles: { admin: 'Administration', member: 'Mitglied' },
 
@@ -98,7 +98,7 @@ export const settings: Words['settings'] = {
 
 	appearance: {
 		about: 'Wird in diesem Browser behalten, für dieses Gerät.',
-		theme: 'Farben',
+		theme: 'Design',
 		themes: { system: 'System', light: 'Hell', dark: 'Dunkel' },
 		textSize: 'Schriftgröße',
 		textSizes: { small: 'Klein', normal: 'Normal', large: 'Groß' },
@@ -193,7 +193,7 @@ export const settings: Words['settings'] = {
 		reading: (name) => `${name} wird gelesen. Lass diese Seite offen.`,
 		refused: (name) => `${name} wurde nicht importiert, und nichts hat sich geändert.`,
 		others: 'Die anderen importieren',
-		again: 'Erneut versuchen',
+		again: 'Noch einmal versuchen',
 		sources: { chatgpt: 'ChatGPT', open_webui: 'Open WebUI', hitsend: 'hitsend' },
 		done: (conversations, messages, source) =>
 			`${many(conversations, 'Gespräch', 'Gespräche')} mit ${many(messages, 'Nachricht', 'Nachrichten')} von ${source} übernommen.`,

@@ -14,5 +14,5 @@ export const shared: Words['shared'] = {
 	gone: 'Hier ist nichts',
 	goneAbout: 'Der Link ist unvollständig, oder das Gespräch wird nicht mehr geteilt.',
 	failed: 'Das lässt sich gerade nicht öffnen',
-	again: 'Erneut versuchen'
+	again: 'Noch einmal versuchen'
 };

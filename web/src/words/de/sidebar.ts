@@ -2,7 +2,7 @@ import type { Words } from '$/words/words';
 
 export const sidebar: Words['sidebar'] = {
 	conversations: 'Gespräche',
-	home: 'hitsend: neuer Chat',
+	home: 'hitsend: neues Gespräch',
 	newChat: 'Neues Gespräch',
 	untitled: 'Neues Gespräch',
 	search: 'Suchen',
@@ -30,6 +30,7 @@ export const sidebar: Words['sidebar'] = {
 	loading: 'Gespräche werden geladen',
 	tryAgain: 'Noch einmal versuchen',
 	answering: 'wird gerade beantwortet',
+	waiting: 'eine Nachricht wartet auf die Verbindung',
 
 	options: (title) => `Optionen für ${title}`,
 	pin: 'Anheften',
@@ -40,8 +41,7 @@ export const sidebar: Words['sidebar'] = {
 	archive: 'Archivieren',
 	unarchive: 'Aus dem Archiv holen',
 	remove: 'Löschen',
-	undo: 'Rückgängig',
-	wasUnarchived: (title) => `„${title}“ ist wieder in der Liste.`,
+	save: 'Als Markdown speichern',
 	moved: (title, folder) => `„${title}“ liegt jetzt in ${folder}.`,
 	movedOut: (title) => `„${title}“ liegt in keinem Ordner mehr.`,
 

@@ -14,7 +14,7 @@ export const ui: Words['ui'] = {
 		ctrl: 'Strg',
 		alt: 'Alt',
 		shift: 'Umschalt',
-		enter: 'Eingabe',
+		enter: 'Enter',
 		escape: 'Esc',
 		tab: 'Tab',
 		backspace: 'Rücktaste',

@@ -43,6 +43,6 @@ export const wayIn: Words['wayIn'] = {
 			'Vielleicht startet er gerade, oder etwas liegt zwischen ihm und dir. Was du geschrieben hast, bleibt in diesem Browser erhalten.',
 		trying: 'Versuche es …',
 		next: (seconds) => `Nächster Versuch in ${seconds} s`,
-		action: 'Erneut versuchen'
+		action: 'Noch einmal versuchen'
 	}
 };

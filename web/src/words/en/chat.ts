@@ -1,3 +1,7 @@
+import { numbersIn } from '$/words/numbers';
+
+const { whole, rough, oneDigit, duration } = numbersIn('en');
+
 /** The conversation: its messages, what can be done with them, and how they are doing. */
 export const chat = {
 	messages: 'Messages',
@@ -32,14 +36,7 @@ export const chat = {
 	answerWith: 'Other ways to answer',
 	goOn: 'Continue',
 	tryAgain: 'Try again',
-	preset: {
-		model: 'As the model likes it',
-		exact: 'Exact',
-		balanced: 'Balanced',
-		inventive: 'Inventive',
-		custom: 'As set by you'
-	},
-	temperature: (value: number) => `temperature ${value}`,
+	temperature: (value: number) => `temperature ${oneDigit(value)}`,
 	lookInside: 'Look inside',
 	more: 'More',
 	readAloud: 'Read aloud',
@@ -82,6 +79,7 @@ export const chat = {
 		unanswered: 'This message was not answered.',
 		unfinished: 'This answer was never finished.',
 		stopped: 'You stopped this answer.',
+		cut: 'You stopped this answer here. What the server has of it is shown when it can be reached.',
 		interrupted: 'This answer was cut short by a restart.',
 		length: 'This answer reached the longest length allowed.'
 	},
@@ -116,11 +114,11 @@ export const chat = {
 
 	cost: {
 		tokens: (count: number, isEstimated: boolean) =>
-			`${isEstimated ? 'about ' : ''}${count} ${count === 1 ? 'token' : 'tokens'}`,
-		speed: (perSecond: string) => `${perSecond} tokens/s`,
-		firstWord: (after: string) => `first word after ${after}`,
-		cached: (count: number, of: number) => `${count} of ${of} prompt tokens cached`,
+			`${isEstimated ? 'about ' : ''}${whole(count)} ${count === 1 ? 'token' : 'tokens'}`,
+		speed: (perSecond: number) => `${rough(perSecond)} tokens/s`,
+		firstWord: (ms: number) => `first word after ${duration(ms)}`,
+		cached: (count: number, of: number) => `${whole(count)} of ${whole(of)} prompt tokens cached`,
 		prompt: (count: number, isEstimated: boolean) =>
-			`${isEstimated ? 'about ' : ''}${count} prompt ${count === 1 ? 'token' : 'tokens'}`
+			`${isEstimated ? 'about ' : ''}${whole(count)} prompt ${count === 1 ? 'token' : 'tokens'}`
 	}
 };

@@ -1,4 +1,6 @@
-const number = new Intl.NumberFormat('en');
+import { numbersIn } from '$/words/numbers';
+
+const { whole } = numbersIn('en');
 
 /** Where a message is written. */
 export const composer = {
@@ -13,21 +15,20 @@ export const composer = {
 	},
 	queued: {
 		label: 'Waiting for the connection',
-		says: 'You are not connected. This goes out by itself when you are.',
+		says: 'The server cannot be reached just now. This goes out by itself when it can.',
 		takeBack: 'Take it back'
 	},
 	tokens: {
-		count: (num: number, numWindow: number) =>
-			`${number.format(num)} of ${number.format(numWindow)} tokens`,
+		count: (num: number, numWindow: number) => `${whole(num)} of ${whole(numWindow)} tokens`,
 		estimate: (num: number, numWindow: number) =>
-			`about ${number.format(num)} of ${number.format(numWindow)} tokens`,
+			`about ${whole(num)} of ${whole(numWindow)} tokens`,
 		dropped: (num: number) =>
 			num === 1
 				? 'The oldest message will be left out so that this fits.'
-				: `The ${number.format(num)} oldest messages will be left out so that this fits.`,
+				: `The ${whole(num)} oldest messages will be left out so that this fits.`,
 		tooLong: 'This is too long for the model. Shorten it, or divide it into parts.',
 		nearlyFull:
-			'This chat is nearly as long as the model can read. Older messages will be left out.'
+			'This conversation is nearly as long as the model can read. Older messages will be left out.'
 	},
 	slash: {
 		label: 'Commands',

@@ -1,3 +1,7 @@
+import { numbersIn } from '$/words/numbers';
+
+const { whole, rough, duration } = numbersIn('en');
+
 /** The panel that looks inside an answer. */
 export const inspector = {
 	title: 'Inside the answer',
@@ -8,9 +12,12 @@ export const inspector = {
 	tokens: 'Tokens of the answer',
 	together: (isExact: boolean) => `together${isExact ? '' : ', estimated'}`,
 	cached: 'of these cached',
-	point: 'Point at a token to see how probable it was.',
+	point:
+		'Point at a token, or go from one to the next with the arrow keys, to see how probable it was.',
 	noProbabilities: 'The engine did not tell how probable these were.',
 	tokenId: (id: number) => `id ${id}`,
+	chosen: 'Chosen',
+	instead: 'Instead',
 	source: {
 		template: 'template',
 		system: 'system',
@@ -22,6 +29,13 @@ export const inspector = {
 		history: 'history',
 		user: 'user',
 		answer: 'answer so far'
+	},
+	role: {
+		system: 'system',
+		developer: 'developer',
+		user: 'user',
+		assistant: 'assistant',
+		tool: 'tool'
 	},
 	ending: {
 		stop: 'by itself',
@@ -39,20 +53,21 @@ export const inspector = {
 		characters: (listed: string) => `characters: ${listed}`,
 		promptEncoded: 'Prompt encoded',
 		encoded: (count: number, isExact: boolean, window: number) =>
-			`${isExact ? '' : 'about '}${count} tokens of a window of ${window}`,
+			`${isExact ? '' : 'about '}${whole(count)} tokens of a window of ${whole(window)}`,
 		leftOut: (count: number) => `${count} oldest ${count === 1 ? 'message' : 'messages'} left out`,
 		answerStarted: 'Answer started',
 		answerDelayed: 'Answer delayed',
 		ahead: (count: number) => `${count} ahead`,
 		modelLoading: 'the model is loading',
 		promptRead: 'Prompt read',
-		read: (cached: number, read: number) => `${cached} tokens cached, ${read} read`,
-		waited: (waited: string, read: string) => `waited ${waited}, read in ${read}`,
+		read: (cached: number, read: number) => `${whole(cached)} tokens cached, ${whole(read)} read`,
+		waited: (waitedMs: number, readMs: number) =>
+			`waited ${duration(waitedMs)}, read in ${duration(readMs)}`,
 		firstWords: 'First words',
 		toolAskedFor: 'Tool asked for',
 		answerFinished: 'Answer finished',
-		written: (count: number) => `${count} ${count === 1 ? 'token' : 'tokens'}`,
-		speed: (perSecond: string) => `${perSecond} per second`,
+		written: (count: number) => `${whole(count)} ${count === 1 ? 'token' : 'tokens'}`,
+		speed: (perSecond: number) => `${rough(perSecond)} per second`,
 		titleChosen: 'Title chosen',
 		turnFinished: 'Turn finished',
 		turnFailed: 'Turn failed'

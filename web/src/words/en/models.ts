@@ -1,13 +1,7 @@
 import type { Strength } from '$/api/wire';
+import { numbersIn } from '$/words/numbers';
 
-const number = new Intl.NumberFormat('en');
-const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
-
-function size(numBytes: number): string {
-	if (numBytes >= 1e9) return `${oneDigit.format(numBytes / 1e9)} GB`;
-	if (numBytes >= 1e7) return `${number.format(Math.round(numBytes / 1e6))} MB`;
-	return `${oneDigit.format(numBytes / 1e6)} MB`;
-}
+const { whole, oneDigit, size } = numbersIn('en');
 
 const strengths: Record<Strength, string> = {
 	code: 'code',
@@ -23,9 +17,9 @@ export const models = {
 	choose: (title: string) => `Model: ${title}`,
 	none: 'No model',
 	size,
-	speed: (numPerSecond: number) => `${oneDigit.format(numPerSecond)} tokens/s`,
+	speed: (numPerSecond: number) => `${oneDigit(numPerSecond)} tokens/s`,
 	speedUnknown: 'speed not measured yet',
-	window: (numTokens: number) => `${number.format(numTokens)} tokens of context`,
+	window: (numTokens: number) => `${whole(numTokens)} tokens of context`,
 	here: 'this machine',
 	remote: 'another machine',
 	strengths,

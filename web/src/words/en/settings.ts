@@ -143,7 +143,7 @@ export const settings = {
 		emptyHint: 'An empty field leaves it to the model.',
 		instructions: 'Instructions',
 		instructionsAbout:
-			'What the model is told before every chat. Whoever runs this server sets it (HITSEND_INSTRUCTIONS).',
+			'What the model is told before every conversation. Whoever runs this server sets it (HITSEND_INSTRUCTIONS).',
 		noInstructions: 'The model is told nothing.'
 	},
 
@@ -266,7 +266,7 @@ export const settings = {
 		off: 'off',
 		none: 'none',
 		rules: {
-			instructions: 'Instructions for every chat',
+			instructions: 'Instructions for every conversation',
 			max_message_chars: 'Longest message, in characters',
 			max_answer_tokens: 'Longest answer, in tokens',
 			num_window_tokens: 'Window of the model, in tokens',

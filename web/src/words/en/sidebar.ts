@@ -28,6 +28,7 @@ export const sidebar = {
 	loading: 'Loading conversations',
 	tryAgain: 'Try again',
 	answering: 'being answered',
+	waiting: 'a message waits for the connection',
 
 	options: (title: string) => `Options for ${title}`,
 	pin: 'Pin',
@@ -38,8 +39,7 @@ export const sidebar = {
 	archive: 'Archive',
 	unarchive: 'Unarchive',
 	remove: 'Delete',
-	undo: 'Undo',
-	wasUnarchived: (title: string) => `“${title}” is back in the list.`,
+	save: 'Save as Markdown',
 	moved: (title: string, folder: string) => `Moved “${title}” to ${folder}.`,
 	movedOut: (title: string) => `“${title}” is in no folder now.`,
 

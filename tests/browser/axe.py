@@ -1,0 +1,38 @@
+"""What axe-core finds wrong with the screen as it stands, in both themes."""
+
+from typing import Any, Literal
+
+from playwright.sync_api import Page
+from tests.browser.world import ROOT
+
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
+
+ALL = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "rules": {name: {"enabled": True} for name in ("target-size", "label-content-name-mismatch")},
+}
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+"""All that can differ between one theme and the other."""
+
+RUN = """
+async (options) => {
+    const painted = () => new Promise((done) => requestAnimationFrame(done));
+    await painted().then(painted);
+    const found = await axe.run(document, {
+        ...options, resultTypes: ['violations'], preload: false });
+    return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all, none }) =>
+        `${id}: ${[...any, ...all, ...none].map(({ message }) => message).join(' ')} ${html}`));
+}
+"""
+
+
+def faults(page: Page) -> list[str]:
+    """Every rule in the light, and those about colour in the dark as well."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    return [*_run(page, "light", ALL), *_run(page, "dark", COLOURS)]
+
+
+def _run(page: Page, theme: Literal["light", "dark"], options: dict[str, Any]) -> list[str]:
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    return [f"{theme}: {fault}" for fault in page.evaluate(RUN, options)]

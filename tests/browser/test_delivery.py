@@ -1,0 +1,303 @@
+"""From Send to the server: no word is lost on the way, none arrives twice or against one's will."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+from tests.browser.world import Network, Person, Server
+
+POST = "**/backend-api/f/conversation"
+MAX_FRAMES = 600
+
+
+class Held:
+    """Requests that get no answer until somebody lets them go."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self.routes: list[Route] = []
+        self._page, self._pattern = page, pattern
+        page.route(pattern, lambda route: self.routes.append(route))
+
+    def wait_for(self, number: int = 1) -> None:
+        for _ in range(MAX_FRAMES):
+            if len(self.routes) >= number:
+                return
+            self._page.evaluate("new Promise(requestAnimationFrame)")
+        raise AssertionError(f"Only {len(self.routes)} of {number} requests came.")
+
+    def let_go(self) -> None:
+        self._page.unroute(self._pattern)
+
+
+def waiting(person: Person) -> Locator:
+    return person.page.get_by_role("region", name="Waiting for the connection")
+
+
+def new_chat(person: Person) -> None:
+    person.page.get_by_role("link", name="New chat", exact=True).click()
+
+
+def open_conversation(person: Person, title: str) -> None:
+    person.page.get_by_role("navigation").get_by_role("link", name=re.compile(title)).click()
+
+
+def said(person: Person) -> list[str]:
+    """What was said in the conversation on the screen, as the server has it."""
+    return [m["content"]["parts"][0] for m in person.stored if m["author"]["role"] == "user"]
+
+
+def second_tab(person: Person, server: Server) -> Person:
+    tab = Person(person.page.context.new_page(), server)
+    tab.visit()
+    tab.draft.wait_for()
+    return tab
+
+
+def test_nothing_can_be_sent_before_what_it_follows_is_there(ada: Person) -> None:
+    ada.ask("!script\nfirst")
+    reading = Held(ada.page, "**/backend-api/conversation/*")
+    ada.page.reload()
+    ada.draft.fill("!script\nsecond")
+    expect(ada.button("Send")).to_be_disabled()
+    ada.draft.press("Enter")
+    expect(ada.draft).to_have_value("!script\nsecond")
+    reading.let_go()
+    expect(ada.answers.locator(".prose")).to_have_text("first")
+    ada.draft.press("Enter")
+    expect(ada.answers.locator(".prose")).to_have_text(["first", "second"])
+    ada.wait_for_answer()
+
+    parents = [message["metadata"].get("parent_id") for message in ada.stored]
+    assert len(set(parents)) == 4
+
+
+def test_what_is_on_its_way_arrives_although_its_writer_goes_elsewhere(ada: Person) -> None:
+    ada.ask("!script\nelsewhere")
+    new_chat(ada)
+    posting = Held(ada.page, POST)
+    ada.say("!script\nprecious")
+    expect(ada.page.get_by_text("Connecting to the server")).to_be_visible()
+    new_chat(ada)
+    expect(ada.questions).to_have_count(0)
+    expect(ada.draft).to_have_value("")
+    open_conversation(ada, "elsewhere")
+    expect(ada.answers.locator(".prose")).to_have_text("elsewhere")
+    posting.let_go()
+    expect(ada.conversations).to_have_count(2)
+    open_conversation(ada, "precious")
+
+    expect(ada.answers.locator(".prose")).to_have_text("precious")
+    assert said(ada) == ["!script\nprecious"]
+
+
+def test_coming_back_to_what_is_still_on_its_way_shows_it(ada: Person) -> None:
+    ada.ask("!script\nfirst")
+    posting = Held(ada.page, POST)
+    ada.say("!script\nsecond")
+    new_chat(ada)
+    expect(ada.questions).to_have_count(0)
+    open_conversation(ada, "first")
+    expect(ada.questions).to_have_count(2)
+    expect(ada.page.get_by_text("Connecting to the server")).to_be_visible()
+    posting.let_go()
+    expect(ada.answers.locator(".prose")).to_have_text(["first", "second"])
+    ada.wait_for_answer()
+
+    assert said(ada) == ["!script\nfirst", "!script\nsecond"]
+
+
+def test_what_is_on_its_way_outlives_a_reload_and_another_language(ada: Person) -> None:
+    posting = Held(ada.page, POST)
+    ada.say("!script\nprecious")
+    posting.wait_for()
+    ada.page.reload()
+    posting.wait_for(2)
+    expect(ada.questions).to_have_text(re.compile("precious"))
+    ada.page.evaluate("location.hash = '#settings/appearance'")
+    settings = ada.page.get_by_role("dialog")
+    settings.get_by_label("Language").select_option("de")
+    posting.wait_for(3)
+    ada.page.keyboard.press("Escape")
+    posting.let_go()
+    expect(ada.page.locator(".prose")).to_have_text("precious")
+
+    assert said(ada) == ["!script\nprecious"]
+    assert "precious" not in ada.page.evaluate("JSON.stringify(localStorage)")
+
+
+def test_what_is_taken_back_just_before_it_goes_out_stays(ada: Person) -> None:
+    ada.ask("!script\nfirst")
+    ada.page.context.set_offline(True)
+    ada.say("take me back")
+    expect(waiting(ada)).to_be_visible()
+    asking = Held(ada.page, "**/backend-api/status")
+    ada.page.context.set_offline(False)
+    asking.wait_for(2)
+    ada.button("Take it back").click()
+    expect(ada.draft).to_have_value("take me back")
+    asking.let_go()
+    ada.page.reload()
+
+    expect(ada.draft).to_have_value("take me back")
+    assert said(ada) == ["!script\nfirst"]
+
+
+def test_a_browser_that_thinks_it_is_offline_is_not_believed(
+    new_person: Callable[[], Person],
+) -> None:
+    ada = new_person()
+    ada.page.add_init_script("Object.defineProperty(navigator, 'onLine', { get: () => false })")
+    ada.visit()
+    ada.create_account("ada")
+    ada.say("!script tokens=40 pace=40ms\nhere ")
+    ada.answers.locator(".prose").wait_for()
+
+    expect(ada.page.get_by_text("You are offline")).to_be_hidden()
+    ada.wait_for_answer()
+
+
+def test_a_message_that_waits_goes_out_wherever_its_writer_is(ada: Person) -> None:
+    ada.ask("!script\nfirst")
+    new_chat(ada)
+    ada.ask("!script\nother")
+    open_conversation(ada, "first")
+    ada.page.context.set_offline(True)
+    ada.say("!script\nsecond")
+    expect(waiting(ada)).to_be_visible()
+    open_conversation(ada, "other")
+    row = ada.conversations.filter(has_text="first")
+    expect(row).to_contain_text("a message waits for the connection")
+    ada.page.context.set_offline(False)
+    expect(row).not_to_contain_text("a message waits")
+    expect(ada.answers.locator(".prose")).to_have_text("other")
+    open_conversation(ada, "first")
+
+    expect(ada.answers.locator(".prose")).to_have_text(["first", "second"])
+
+
+def test_what_is_taken_back_in_one_tab_is_not_sent_by_another(ada: Person, server: Server) -> None:
+    other = second_tab(ada, server)
+    ada.page.context.set_offline(True)
+    ada.say("!script\nsent once, or never")
+    expect(waiting(other)).to_contain_text("sent once, or never")
+    other.button("Take it back").click()
+    expect(waiting(ada)).to_be_hidden()
+    ada.page.context.set_offline(False)
+    other.draft.press("Enter")
+    expect(other.answers.locator(".prose")).to_have_text("sent once, or never")
+
+    assert said(other) == ["!script\nsent once, or never"]
+    expect(ada.questions).to_have_count(0)
+    assert len(ada.get("conversations")["items"]) == 1
+
+
+def test_a_tab_where_nothing_is_written_leaves_the_draft_of_another(
+    ada: Person, server: Server
+) -> None:
+    ada.ask("!script\nfirst")
+    new_chat(ada)
+    other = second_tab(ada, server)
+    other.draft.fill("written in the other tab")
+    kept = "() => JSON.stringify(localStorage).includes('written in the other tab')"
+    ada.page.wait_for_function(kept)
+    open_conversation(ada, "first")
+    new_chat(ada)
+
+    expect(ada.draft).to_have_value("written in the other tab")
+
+
+def test_an_edit_that_is_refused_stays_where_it_was_written(ada: Person) -> None:
+    ada.ask("!script\nfirst")
+    ada.ask("!script\nlast")
+    error: dict[str, Any] = {"message": "Wait a moment.", "code": None, "type": "x"}
+    ada.page.route(POST, lambda route: route.fulfill(status=429, json={"error": error}))
+    ada.questions.first.hover()
+    ada.questions.first.get_by_role("button", name="Edit message").click()
+    editor = ada.page.get_by_role("textbox", name="Edit message")
+    editor.fill("!script\nedited")
+    editor.press("Enter")
+    expect(ada.page.get_by_role("alert").filter(has_text="Wait a moment.")).to_be_visible()
+    expect(editor).to_have_value("!script\nedited")
+    expect(ada.draft).to_have_value("")
+    expect(ada.answers.locator(".prose")).to_have_text(["first", "last"])
+    ada.page.unroute(POST)
+    editor.press("Enter")
+
+    expect(ada.answers.locator(".prose")).to_have_text("edited")
+
+
+def test_a_proxy_without_a_server_is_no_refusal(ada: Person) -> None:
+    ada.page.route(POST, lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
+    ada.say("!script\nhello")
+    expect(waiting(ada)).to_contain_text("hello")
+    ada.page.unroute(POST)
+
+    expect(ada.answers.locator(".prose")).to_have_text("hello")
+
+
+def test_settings_stay_open_when_the_first_message_is_taken(ada: Person) -> None:
+    posting = Held(ada.page, POST)
+    ada.say("!script\nslow to go")
+    posting.wait_for()
+    ada.page.keyboard.press("ControlOrMeta+,")
+    settings = ada.page.get_by_role("dialog", name="Settings")
+    expect(settings).to_be_visible()
+    posting.let_go()
+    expect(ada.page).to_have_url(re.compile("/c/.+#settings/"))
+
+    expect(settings).to_be_visible()
+
+
+def test_an_answer_can_be_stopped_while_the_server_is_gone(ada: Person, server: Server) -> None:
+    ada.say("!script tokens=4000 pace=20ms\nword ")
+    expect(ada.answers.locator(".prose")).to_contain_text("word word")
+    server.kill()
+    expect(ada.page.get_by_text("Reconnecting")).to_be_visible()
+    ada.stop.click()
+    expect(ada.page.get_by_text("You stopped this answer here.")).to_be_visible()
+    ada.say("!script\nnext")
+    expect(waiting(ada)).to_contain_text("next")
+    server.start()
+
+    expect(ada.answers.last.locator(".prose")).to_have_text("next")
+    expect(ada.page.get_by_text("cut short by a restart")).to_be_visible()
+    assert said(ada) == ["!script tokens=4000 pace=20ms\nword ", "!script\nnext"]
+
+
+def test_an_answer_that_is_stopped_without_a_connection_ends_on_the_server_too(
+    new_person: Callable[[], Person], network: Network
+) -> None:
+    ada = new_person()
+    ada.url = network.url
+    ada.visit()
+    ada.create_account("ada")
+    ada.say("!script tokens=4000 pace=20ms\nword ")
+    expect(ada.answers.locator(".prose")).to_contain_text("word word")
+    network.take_down()
+    expect(ada.page.get_by_text("Reconnecting")).to_be_visible()
+    ada.stop.click()
+    expect(ada.button("Send")).to_be_visible()
+    network.bring_back()
+    expect(ada.page.get_by_text("You stopped this answer.", exact=True)).to_be_visible()
+
+    assert ada.stored[-1]["metadata"]["finish_details"]["reason"] == "stopped"
+
+
+def test_on_a_phone_enter_begins_a_line_in_an_edit_too(
+    ada: Person, browser: Browser, server: Server
+) -> None:
+    ada.ask("!script\nfirst")
+    state = ada.page.context.storage_state()
+    phone = browser.new_context(
+        storage_state=state, has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800}
+    )
+    mobile = Person(phone.new_page(), server)
+    mobile.visit("/" + ada.page.url.split("/", 3)[3])
+    mobile.questions.get_by_role("button", name="Edit message").click()
+    editor = mobile.page.get_by_role("textbox", name="Edit message")
+    editor.press("Enter")
+
+    expect(editor).to_have_value("!script\nfirst\n")
+    assert mobile.noted == []
+    phone.close()

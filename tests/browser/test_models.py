@@ -1,0 +1,82 @@
+"""Choosing the model that answers, and fetching another."""
+
+import re
+
+from playwright.sync_api import Locator, expect
+from tests.browser.world import Person, Server
+
+
+def open_picker(person: Person) -> Locator:
+    person.button(re.compile("^Model: ")).click()
+    return person.page.get_by_role("dialog", name="Models")
+
+
+def test_a_model_is_fetched_chosen_and_asked(ada: Person) -> None:
+    picker = open_picker(ada)
+    here = picker.get_by_role("list", name="Models", exact=True)
+    expect(here.get_by_role("listitem")).to_have_count(1)
+    expect(here).to_contain_text("Good at short answers and using tools.")
+    expect(here).to_contain_text("speed not measured yet")
+    expect(here).to_contain_text("8,192 tokens of context")
+    expect(here).to_contain_text("this machine")
+    expect(picker.get_by_role("list", name="More models")).to_contain_text("2 MB")
+    picker.get_by_role("button", name="Fetch Scripted small").click()
+    progress = picker.get_by_role("progressbar", name="Fetching Scripted small")
+    expect(progress).to_be_visible()
+    expect(picker).to_contain_text(re.compile(r"[\d.]+ MB of 2 MB"))
+    expect(here.get_by_role("listitem")).to_have_count(2, timeout=15_000)
+    expect(progress).to_be_hidden()
+    here.get_by_role("button", name="Scripted small").click()
+    expect(picker).to_be_hidden()
+    expect(ada.button("Model: Scripted small")).to_be_visible()
+    ada.ask("!script\nhello")
+
+    assert ada.stored[-1]["metadata"]["model_slug"] == "scripted-small"
+    ada.page.reload()
+    expect(ada.button("Model: Scripted small")).to_be_visible()
+
+
+def test_how_fast_a_model_is_here_is_measured(ada: Person, server: Server) -> None:
+    ada.ask("!script tokens=60 pace=2ms\nword ")
+    server.stop()
+    server.start()
+    ada.page.reload()
+
+    expect(open_picker(ada).get_by_role("button", name="Scripted", pressed=True)).to_contain_text(
+        re.compile(r"[\d.]+ tokens/s")
+    )
+
+
+def test_a_member_sees_what_there_is_and_whom_to_ask(ada: Person, bob: Person) -> None:
+    picker = open_picker(bob)
+
+    expect(picker.get_by_role("list", name="More models")).to_contain_text("Scripted small")
+    expect(picker.get_by_text("An administrator of this server can fetch them.")).to_be_visible()
+    expect(picker.get_by_role("button", name=re.compile("Fetch|Manage"))).to_have_count(0)
+    bob.page.keyboard.press("Escape")
+    expect(picker).to_be_hidden()
+    expect(bob.button(re.compile("^Model: "))).to_be_focused()
+
+
+def test_the_keyboard_alone_is_enough_to_choose(ada: Person) -> None:
+    ada.page.get_by_role("button", name="Model: Scripted", exact=True).focus()
+    ada.page.keyboard.press("Enter")
+    picker = ada.page.get_by_role("dialog", name="Models")
+    expect(picker.get_by_role("button", name="Scripted", pressed=True)).to_be_focused()
+    ada.page.keyboard.press("ArrowDown")
+    expect(picker.get_by_role("button", name="Fetch Scripted small")).to_be_focused()
+    ada.page.keyboard.press("ArrowUp")
+    ada.page.keyboard.press("Enter")
+
+    expect(picker).to_be_hidden()
+    expect(ada.button("Model: Scripted")).to_be_focused()
+
+
+def test_a_download_is_seen_from_the_conversation_too(ada: Person) -> None:
+    ada.post("models/scripted-small/pull", {})
+    ada.page.reload()
+    progress = ada.page.get_by_role("progressbar", name="Fetching Scripted small")
+    expect(progress).to_be_visible()
+    ada.button("Hide the download of Scripted small").click()
+
+    expect(progress).to_be_hidden(timeout=500)

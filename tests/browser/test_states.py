@@ -1,0 +1,225 @@
+"""How an answer is doing: every state says what to do, and none lasts for ever."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, expect
+from tests.browser.world import Network, Person, Server
+
+WORDS = " ".join(f"word{number}" for number in range(120))
+LISTEN = """
+([places, pattern]) => {
+    window.heard = [];
+    const listen = () => {
+        for (const place of document.querySelectorAll(places)) {
+            const [said] = place.textContent.match(new RegExp(pattern)) ?? [];
+            if (said !== undefined && window.heard.at(-1) !== said) window.heard.push(said);
+        }
+    };
+    new MutationObserver(listen).observe(document.body,
+        { subtree: true, childList: true, characterData: true });
+}
+"""
+"""Keeps what is said in some places of the page, however short it is to be seen."""
+
+
+def connected_through(network: Network, person: Person) -> Person:
+    person.url = network.url
+    person.visit()
+    person.create_account("ada")
+    return person
+
+
+def state(person: Person, sentence: str | re.Pattern[str]) -> Locator:
+    return person.messages.get_by_text(sentence)
+
+
+def test_a_server_that_does_not_take_the_message_can_be_given_up_on(ada: Person) -> None:
+    ada.page.clock.install()
+    ada.page.route("**/f/conversation", lambda _: None)
+    ada.say("hello?")
+    expect(state(ada, "Connecting to the server")).to_be_visible()
+    ada.page.clock.run_for(7_000)
+    expect(state(ada, re.compile(r"· [67] s"))).to_be_visible()
+    ada.messages.get_by_role("button", name="Cancel").click()
+    expect(state(ada, "Stopping")).to_be_visible()
+    ada.page.clock.run_for(4_000)
+    expect(ada.stop).to_have_count(0)
+    ada.page.unroute_all()
+
+    expect(ada.draft).to_have_value("hello?")
+    ada.draft.press("Enter")
+    ada.wait_for_answer()
+
+
+def test_who_waits_in_line_sees_it_move_and_may_leave_it(ada: Person) -> None:
+    ada.page.evaluate(LISTEN, ["main", "In line, [^·]*? ahead"])
+    ada.ask("!script queue=2 wait=200ms\nyour turn")
+    assert ada.answer_text == "your turn"
+    assert ada.page.evaluate("window.heard") == [
+        "In line, 2 answers ahead",
+        "In line, 1 answer ahead",
+    ]
+    ada.say("!script queue=9 wait=60s\nnever")
+    expect(state(ada, "In line, 9 answers ahead")).to_be_visible()
+    ada.stop.click()
+
+    expect(ada.stop).to_have_count(0)
+    expect(state(ada, "In line")).to_have_count(0)
+    expect(ada.draft).to_be_enabled()
+
+
+def test_a_model_that_is_loaded_first_and_a_message_that_is_read_are_told_of(ada: Person) -> None:
+    ada.say("!script load=600ms\nready")
+    expect(state(ada, "The model is being loaded")).to_be_visible()
+    ada.wait_for_answer()
+    expect(state(ada, "The model is being loaded")).to_have_count(0)
+    ada.say("!script first=600ms\nread")
+    expect(state(ada, "Reading your message")).to_be_visible()
+    ada.wait_for_answer()
+
+    expect(state(ada, "Reading your message")).to_have_count(0)
+    expect(ada.answers.locator(".prose")).to_have_text(["ready", "read"])
+
+
+def test_an_engine_that_falls_silent_is_told_of_and_can_be_stopped(ada: Person) -> None:
+    ada.page.clock.install()
+    ada.say(f"!script hang=20\n{WORDS}")
+    expect(ada.answers.locator(".prose")).to_contain_text("word3")
+    ada.page.clock.run_for(12_000)
+    expect(state(ada, "Still working, without a new word")).to_be_visible()
+    ada.messages.get_by_role("button", name="Cancel").click()
+    ada.page.clock.run_for(1_000)
+
+    expect(ada.page.get_by_text("You stopped this answer.")).to_be_visible()
+    expect(ada.button("Continue")).to_be_visible()
+
+
+def test_an_answer_stopped_before_its_first_word_can_be_asked_for_again(ada: Person) -> None:
+    ada.say("!script first=60s\nnever")
+    expect(state(ada, "Reading your message")).to_be_visible()
+    ada.stop.click()
+    expect(ada.stop).to_have_count(0)
+    ada.page.reload()
+    expect(ada.questions).to_have_count(1)
+
+    expect(ada.page.get_by_text(re.compile("You stopped this answer"))).to_be_visible()
+    expect(ada.button(re.compile("again")).first).to_be_enabled()
+
+
+def test_an_answer_interrupted_by_a_crash_goes_on_when_asked(ada: Person, server: Server) -> None:
+    ada.say(f"!script pace=10ms\n{WORDS}")
+    ada.answers.locator(".prose", has_text="word20").wait_for()
+    server.kill()
+    expect(state(ada, "The connection was lost. Reconnecting")).to_be_visible()
+    server.start()
+    expect(ada.page.get_by_text("This answer was cut short by a restart.")).to_be_visible(
+        timeout=15_000
+    )
+    expect(ada.button("Try again")).to_be_visible()
+    ada.button("Continue").click()
+    expect(ada.answers.locator(".prose")).to_have_text(WORDS)
+    ada.wait_for_answer()
+
+    expect(ada.answers).to_have_count(1)
+    expect(ada.button("Try again")).to_have_count(0)
+
+
+def test_an_engine_that_is_down_says_so_until_another_try_succeeds(ada: Person) -> None:
+    ada.say("!script error")
+    expect(ada.page.get_by_text("The script says that the engine is down.")).to_be_visible()
+    ada.page.reload()
+    expect(ada.button("Try again")).to_be_visible()
+    ada.button("Try again").click()
+    expect(ada.page.get_by_text("The script says that the engine is down.")).to_be_visible()
+    expect(ada.stop).to_have_count(0)
+    ada.ask("!script\nbetter now")
+
+    assert ada.answer_text == "better now"
+
+
+def test_an_engine_that_dies_while_answering_can_go_on_or_try_again(ada: Person) -> None:
+    ada.say(f"!script die=40\n{WORDS}")
+    expect(ada.page.get_by_text("The script says that the engine died.")).to_be_visible()
+    begun = ada.answer_text
+    assert WORDS.startswith(begun)
+    ada.button("Continue").click()
+    expect(ada.answers.locator(".prose")).to_have_text(WORDS)
+    ada.wait_for_answer()
+    expect(ada.page.get_by_text("The script says that the engine died.")).to_have_count(0)
+    ada.page.get_by_role("button", name="Answer again", exact=True).click()
+
+    expect(ada.answers.get_by_text("Version 2 of 2")).to_have_count(1)
+    expect(ada.button("Try again")).to_be_visible()
+
+
+def test_a_message_no_window_can_hold_is_refused_and_given_back(ada: Person) -> None:
+    long = "word " * 9_000
+    ada.say(long)
+    refusal = ada.page.get_by_role("alert").filter(has_text="tokens")
+    expect(refusal).to_contain_text("8,192")
+    expect(ada.draft).to_have_value(long)
+    expect(ada.conversations).to_have_count(0)
+    ada.ask("!script\nshorter")
+
+    expect(refusal).to_have_count(0)
+    assert ada.answer_text == "shorter"
+
+
+def test_who_goes_offline_while_an_answer_comes_is_told_and_misses_nothing(
+    new_person: Callable[[], Person], network: Network
+) -> None:
+    ada = connected_through(network, new_person())
+    ada.say(f"!script pace=12ms\n{WORDS}")
+    ada.answers.locator(".prose", has_text="word9").wait_for()
+    ada.page.context.set_offline(True)
+    network.take_down()
+    expect(state(ada, "You are offline. The answer goes on without you")).to_be_visible()
+    network.bring_back()
+    ada.page.context.set_offline(False)
+    ada.wait_for_answer()
+
+    assert ada.answer_text == WORDS
+    expect(state(ada, "You are offline")).to_have_count(0)
+
+
+def test_a_conversation_opened_without_a_server_opens_when_there_is_one(
+    new_person: Callable[[], Person], network: Network
+) -> None:
+    ada = connected_through(network, new_person())
+    ada.ask("!script\nhello")
+    ada.page.get_by_role("link", name="New chat", exact=True).click()
+    network.take_down()
+    ada.conversations.get_by_role("link").first.click()
+    expect(ada.page.get_by_role("heading", name="The server cannot be reached")).to_be_visible()
+    network.bring_back()
+
+    expect(ada.answers.locator(".prose")).to_have_text("hello", timeout=15_000)
+
+
+def test_a_conversation_that_is_not_there_says_so(ada: Person) -> None:
+    ada.visit("/c/00000000-0000-4000-8000-000000000000")
+
+    told = ada.page.get_by_role("heading", name="This conversation cannot be opened")
+    expect(told).to_be_visible()
+    expect(ada.draft).to_have_count(0)
+
+
+def test_a_screen_reader_hears_the_beginning_and_the_end_and_not_every_word(ada: Person) -> None:
+    ada.page.evaluate(LISTEN, ["main > [role=status]", ".+"])
+    ada.ask(f"!script pace=3ms\n{WORDS}")
+    ada.say("!script pace=20ms tokens=2000\nmore ")
+    ada.answers.last.locator(".prose", has_text="more").wait_for()
+    ada.stop.click()
+    ada.wait_for_answer()
+    ada.say("!script error")
+    expect(ada.button("Try again")).to_be_visible()
+
+    assert ada.page.evaluate("window.heard") == [
+        "Answering",
+        "Answer finished, 120 words",
+        "Answering",
+        "Answer stopped",
+        "Answering",
+        "The answer failed",
+    ]

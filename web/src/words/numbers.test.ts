@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { numbersIn } from '$/words/numbers';
+
+const en = numbersIn('en');
+const de = numbersIn('de');
+
+test('numbers are written as the language writes them', () => {
+	expect(en.whole(12_345)).toBe('12,345');
+	expect(de.whole(12_345)).toBe('12.345');
+	expect(en.percent(0.125)).toBe('12.5%');
+	expect(de.percent(0.125)).toBe('12,5\u00a0%');
+	expect(de.size(1_500_000_000)).toBe('1,5 GB');
+});
+
+test('a small number has a digit after the point, a large one needs none', () => {
+	expect(en.rough(3.14)).toBe('3.1');
+	expect(en.rough(31.4)).toBe('31');
+});
+
+test('a duration is told in what it is best told in', () => {
+	expect(en.duration(0.44)).toBe('0.4\u00a0ms');
+	expect(en.duration(420)).toBe('420\u00a0ms');
+	expect(en.duration(1_520)).toBe('1.5\u00a0s');
+	expect(de.duration(1_524, true)).toBe('1,52\u00a0s');
+});

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { de } from '$/words/de';
+import { en } from '$/words/en';
+import { sentenceOf } from '$/words/problem';
+
+const failure = (code: string, message: string) => ({ code, message, param: null });
+
+test('in English the server has the word', () => {
+	const taken = failure('conflict', 'This name is taken.');
+	expect(sentenceOf(taken, en)).toBe('This name is taken.');
+});
+
+test('in another language nothing exact that the server said is lost', () => {
+	const long = failure('context_length_exceeded', '5,000 tokens do not fit into 4,096.');
+	expect(sentenceOf(long, de)).toBe(
+		'Das ist länger, als das Modell lesen kann: 5,000 tokens do not fit into 4,096.'
+	);
+	expect(sentenceOf(failure('conflict', 'It is in use.'), de)).toBe(
+		'Das ging nicht: It is in use.'
+	);
+});
+
+test('what says no more than its kind is said in the language of the page alone', () => {
+	const gone = failure('not_found', 'There is no such folder.');
+	expect(sentenceOf(gone, de)).toBe('Das gibt es nicht, oder es gehört dir nicht.');
+});
