@@ -26,13 +26,18 @@ export function groupByDate(
 		[daysBefore(now, 7), names.lastWeek],
 		[daysBefore(now, 30), names.lastMonth]
 	];
-	const month = new Intl.DateTimeFormat(language, { month: 'long' });
-	const monthAndYear = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric' });
+	let month: Intl.DateTimeFormat | undefined;
+	let monthAndYear: Intl.DateTimeFormat | undefined;
 
 	function nameOf(date: Date): string {
 		const known = recent.find(([since]) => date >= since);
 		if (known !== undefined) return known[1];
-		return (date.getFullYear() === now.getFullYear() ? month : monthAndYear).format(date);
+		// Made for those who have something that old: browsers take milliseconds to make one.
+		if (date.getFullYear() === now.getFullYear()) {
+			return (month ??= new Intl.DateTimeFormat(language, { month: 'long' })).format(date);
+		}
+		const both = { month: 'long', year: 'numeric' } as const;
+		return (monthAndYear ??= new Intl.DateTimeFormat(language, both)).format(date);
 	}
 
 	const groups = new Map<string, ConversationSummary[]>();

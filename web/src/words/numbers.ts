@@ -1,27 +1,33 @@
 /** Numbers, sizes and durations, as a language writes them. */
 export function numbersIn(language: string) {
-	const upTo = (digits: number) =>
-		new Intl.NumberFormat(language, { maximumFractionDigits: digits });
-	const [whole, oneDigit, twoDigits] = [upTo(0), upTo(1), upTo(2)];
-	const share = new Intl.NumberFormat(language, {
+	const whole = formatIn(language, { maximumFractionDigits: 0 });
+	const oneDigit = formatIn(language, { maximumFractionDigits: 1 });
+	const twoDigits = formatIn(language, { maximumFractionDigits: 2 });
+	const share = formatIn(language, {
 		style: 'percent',
 		minimumFractionDigits: 1,
 		maximumFractionDigits: 1
 	});
 	return {
-		whole: (value: number) => whole.format(value),
+		whole,
 		/** One digit after the point where it says something. */
-		rough: (value: number) => (value < 10 ? oneDigit : whole).format(value),
-		oneDigit: (value: number) => oneDigit.format(value),
+		rough: (value: number) => (value < 10 ? oneDigit : whole)(value),
+		oneDigit,
 		/** Of a share between 0 and 1. */
-		percent: (value: number) => share.format(value),
+		percent: share,
 		duration: (ms: number, isExact = false) => {
-			if (ms < 1000) return `${(ms < 10 ? oneDigit : whole).format(ms)}\u00a0ms`;
-			return `${(isExact ? twoDigits : oneDigit).format(ms / 1000)}\u00a0s`;
+			if (ms < 1000) return `${(ms < 10 ? oneDigit : whole)(ms)}\u00a0ms`;
+			return `${(isExact ? twoDigits : oneDigit)(ms / 1000)}\u00a0s`;
 		},
 		size: (numBytes: number) => {
-			if (numBytes >= 1e9) return `${oneDigit.format(numBytes / 1e9)} GB`;
-			return `${(numBytes >= 1e7 ? whole : oneDigit).format(numBytes / 1e6)} MB`;
+			if (numBytes >= 1e9) return `${oneDigit(numBytes / 1e9)} GB`;
+			return `${(numBytes >= 1e7 ? whole : oneDigit)(numBytes / 1e6)} MB`;
 		}
 	};
+}
+
+/** Made when it is first asked: browsers take milliseconds to make one. */
+function formatIn(language: string, options: Intl.NumberFormatOptions) {
+	let format: Intl.NumberFormat | null = null;
+	return (value: number) => (format ??= new Intl.NumberFormat(language, options)).format(value);
 }
