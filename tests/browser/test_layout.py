@@ -64,7 +64,7 @@ def test_a_phone_never_scrolls_sideways(ada: Person) -> None:
     assert overflow(ada.page) == 0
     assert ada.messages.evaluate("(list) => list.scrollWidth - list.clientWidth") == 0
     ada.button("Look inside").click()
-    ada.page.get_by_role("complementary").wait_for()
+    ada.page.get_by_role("dialog", name="Inside the answer").wait_for()
 
     assert overflow(ada.page) == 0
 

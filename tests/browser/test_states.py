@@ -31,7 +31,7 @@ def connected_through(network: Network, person: Person) -> Person:
 
 
 def state(person: Person, sentence: str | re.Pattern[str]) -> Locator:
-    return person.messages.get_by_text(sentence)
+    return person.messages.get_by_text(sentence).last
 
 
 def test_a_server_that_does_not_take_the_message_can_be_given_up_on(ada: Person) -> None:
