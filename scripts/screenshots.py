@@ -17,7 +17,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 SMALL_TALK = ("Say hello in French, in one word.", "Name three uses of a hash table, briefly.")
-QUESTION = "Write quicksort in Python in a few lines, then say in one sentence when it is slow."
+QUESTION = "Write a Python function that tells whether a number is prime, and explain it."
 LAPTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 760}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
