@@ -71,6 +71,7 @@ def test_an_action_is_found_chosen_with_the_arrows_and_run(ada: Person) -> None:
     press("ArrowDown")
     press("ArrowDown")
     press("Enter")
+    expect(ada.page.locator("html")).to_have_attribute("data-theme", "dark")
     assert theme(ada) == "dark"
     expect(ada.draft).to_be_focused()
     press("Control+k")
