@@ -32,6 +32,7 @@ from hitsend.events import (
 )
 from hitsend.messages import Alternative, Message, Sampling, Text, Token, ToolCall, Usage
 from hitsend.wire.message import Origin, message
+from hitsend.wire.sse import DONE
 from hitsend.wire.v1 import V1View
 
 TURNS = Path(__file__).parent.parent / "tests" / "turns"
@@ -205,7 +206,7 @@ def record(name: str, log: list[Stamped]) -> None:
     view = V1View()
     lines = (msgspec.json.encode(entry) + b"\n" for entry in log)
     (TURNS / f"{name}.jsonl").write_bytes(b"".join(lines))
-    (TURNS / f"{name}.sse").write_bytes(b"".join(view.encode([entry]) for entry in log))
+    (TURNS / f"{name}.sse").write_bytes(b"".join(view.encode([entry]) for entry in log) + DONE)
     (TURNS / f"{name}.json").write_bytes(outcome(log))
 
 

@@ -7,12 +7,19 @@
     + NotFound             404  not there, or not theirs: the two answer alike
     + MethodNotAllowed     405  there, but not to be called like that
     + Conflict             409  it happened already, or someone was quicker
+    + Gone                 410  no longer streamed; what became of it is stored
     + TooLarge             413  over a size limit, known before reading it all
     + TooFast              429  over a rate limit; says when to come back
+      - QuotaSpent         429  over the tokens of a day
+    + KeyReused            422  an idempotency key that was used for something else
+    + PassExpired          401  a token of ours that held once
+    + PassInvalid          401  a token that is not ours, or not for this
+    + ProofNeeded          403  some work has to be done first; says where to ask for it
     + UnknownModel         404  no such model here
     + PromptTooLong        400  even alone, the message does not fit the model's window
     + BadImport            422  what was brought along cannot be read; says where
   x Unavailable          ours; trying again may work
+    + Overloaded           503  too much to do already
     + EngineDown           503  no engine can take the prompt now
     + EngineLost           503  the engine died while it was answering
     + StoreDown            503  the database could not be written
@@ -70,6 +77,11 @@ class Conflict(Refused):
     status = 409
 
 
+class Gone(Refused):
+    code = "persisted_final_available"
+    status = 410
+
+
 class TooLarge(Refused):
     code = "too_large"
     status = 413
@@ -78,6 +90,30 @@ class TooLarge(Refused):
 class TooFast(Refused):
     code = "rate_limit_exceeded"
     status = 429
+
+
+class QuotaSpent(TooFast):
+    code = "quota_exceeded"
+
+
+class KeyReused(Refused):
+    code = "idempotency_key_reused"
+    status = 422
+
+
+class PassExpired(Refused):
+    code = "token_expired"
+    status = 401
+
+
+class PassInvalid(Refused):
+    code = "token_invalid"
+    status = 401
+
+
+class ProofNeeded(Refused):
+    code = "proof_of_work_required"
+    status = 403
 
 
 class UnknownModel(Refused):
@@ -98,6 +134,10 @@ class BadImport(Refused):
 class Unavailable(HitsendError):
     code = "unavailable"
     status = 503
+
+
+class Overloaded(Unavailable):
+    code = "server_overloaded"
 
 
 class EngineDown(Unavailable):

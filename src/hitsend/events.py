@@ -99,6 +99,17 @@ class AnswerStarted(Event, frozen=True):
     model: str
 
 
+class PromptWarmed(Event, frozen=True):
+    """The beginning of the prompt was read, or was being read, before Send was pressed."""
+
+    is_whole: bool
+    """False where that was still going on when the message came."""
+    num_tokens: int
+    """How much of the prompt was to be read ahead."""
+    read_ms: float
+    """What reading it took, which nobody has to wait for now."""
+
+
 class AnswerDelayed(Event, frozen=True):
     """The answer has to wait before its prompt is read. May come again while it waits.
 
@@ -144,14 +155,15 @@ class AnswerFinished(Event, frozen=True):
 
 
 class TitleChosen(Event, frozen=True):
-    """The conversation was given its name."""
+    """The conversation was given its name. A better one may come after the turn has ended."""
 
     title: str
     revision: int
 
 
 class TurnFinished(Event, frozen=True):
-    """The end of a turn that went as it should, or that the person or a restart cut short."""
+    """The end of a turn that went as it should, or that the person or a restart cut short. Only a
+    title may follow."""
 
     ending: Ending
 
@@ -170,6 +182,7 @@ AnyEvent: TypeAlias = (
     | ContextBuilt
     | PromptEncoded
     | TurnAccepted
+    | PromptWarmed
     | MessageAdded
     | AnswerStarted
     | AnswerDelayed

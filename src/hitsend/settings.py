@@ -107,6 +107,39 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         "You are a helpful assistant. Answer in Markdown, clearly and briefly."
     )
 
+    max_turns: Annotated[
+        Count, about("Answers under way at once, waiting ones included. Further ones are told 503.")
+    ] = 512
+    drain_s: Annotated[
+        float,
+        Meta(ge=0, le=3600, description="How long answers may go on when hitsend is to stop."),
+    ] = 10.0
+    resume_s: Annotated[
+        Seconds, about("How long after its end a stream can still be read from where it broke.")
+    ] = 600.0
+    prewarm: Annotated[
+        bool, about("Have the model read a conversation while a message is typed. Stores nothing.")
+    ] = True
+    autocomplete: Annotated[
+        bool, about("Suggest how a message might go on, on machines that are fast enough for it.")
+    ] = True
+    model_titles: Annotated[
+        bool, about("Let the model find a better title once a first answer is there.")
+    ] = True
+    gate: Annotated[
+        Literal["off", "auto", "always"],
+        about("Ask browsers for a proof of work: never, under load or abuse, or always."),
+    ] = "auto"
+    gate_difficulty: Annotated[
+        int, Meta(ge=1, le=24, description="Bits of work a proof takes at first; load adds to it.")
+    ] = 12
+    telemetry: Annotated[
+        bool, about("Take in how fast pages were and which errors they had. No text is in it.")
+    ] = True
+    currency: Annotated[str, about("What prices of tokens are in, as the usage page says it.")] = (
+        "USD"
+    )
+
     max_body_bytes: Annotated[Count, about("Largest request body.")] = 4_194_304
     max_import_bytes: Annotated[
         Count, about("Largest file of conversations a person may bring along.")

@@ -21,6 +21,7 @@ from hitsend.events import (
     MessageAdded,
     PromptEncoded,
     PromptRead,
+    PromptWarmed,
     TextArrived,
     TitleChosen,
     ToolCallArrived,
@@ -97,7 +98,14 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
         case TurnFailed():
             failed = _closed(transcript, "failed", problem=event.message)
             return _with(failed, ending="failed", failure=event)
-        case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted() | AnswerDelayed():
+        case (
+            TurnStarted()
+            | ContextBuilt()
+            | PromptEncoded()
+            | TurnAccepted()
+            | PromptWarmed()
+            | AnswerDelayed()
+        ):
             return transcript
         case _:
             assert_never(event)

@@ -44,7 +44,7 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         stack.push_async_callback(store.close)
         engine = engine or build_engine(settings)
         stack.push_async_callback(engine.close)
-        runner = Runner(store)
+        runner = Runner(store, settings.max_turns)
         stack.push_async_callback(runner.close)
         await runner.open()
         streams = OpenStreams(store)

@@ -30,6 +30,7 @@ async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
         announce(address)
         gc.freeze()  # what is here now stays: the collector need not look at it again
         await asked_to_stop.wait()
+        await house.runner.drain(settings.drain_s)
         await house.runner.close()  # ends the turns, so that their readers hear of it and leave
 
 

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from hitsend.errors import StoreDown
 from hitsend.events import Stamped
 from hitsend.store import Store
-from hitsend.wire.sse import heartbeat
+from hitsend.wire.sse import DONE, heartbeat
 
 log = logging.getLogger(__name__)
 
@@ -137,3 +137,4 @@ async def _encoded(
             frames = view.encode(batch) if batch else heartbeat(int(time.time() * 1000))
             if frames:
                 yield frames
+    yield DONE

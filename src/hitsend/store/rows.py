@@ -10,6 +10,7 @@ from hitsend.transcript import Said, Transcript
 
 AccountRole: TypeAlias = Literal["admin", "member"]
 Surface: TypeAlias = Literal["chat", "api", "import"]
+LimitScope: TypeAlias = Literal["everyone", "group", "user", "key", "address"]
 TurnState: TypeAlias = Literal["running"] | Ending
 
 
@@ -180,6 +181,7 @@ class TurnRow(msgspec.Struct, frozen=True):
     num_cached_tokens: int
     num_output_tokens: int
     given: tuple[Message, ...] | None
+    epoch: int = 0
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Dialect,
+    Double,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -28,10 +29,10 @@ from sqlalchemy.types import TypeDecorator
 
 from hitsend.events import Action, Ending
 from hitsend.messages import Message, Part, Rating, Reason, Role, Usage
-from hitsend.store.rows import AccountRole, Surface, TurnState
+from hitsend.store.rows import AccountRole, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest migration. A test holds it to what migrations/ says."""
 
 T = TypeVar("T")
@@ -70,6 +71,15 @@ def _of(column: str) -> ForeignKey:
     return ForeignKey(column, ondelete="CASCADE")
 
 
+class GroupColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    name: Named[str] = Column(Text, unique=True)
+    created_at: Named[float]
+
+
+groups = Table("groups", metadata, GroupColumns)
+
+
 class UserColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     name: Named[str] = Column(Text)
@@ -79,6 +89,9 @@ class UserColumns(TypedColumns):
     role: Named[AccountRole] = Column(Word[AccountRole]())
     created_at: Named[float]
     disabled_at: Named[float | None]
+    group_id: Named[str | None] = Column(
+        Text, ForeignKey("groups.id", ondelete="SET NULL"), index=True
+    )
 
 
 users = Table("users", metadata, UserColumns)
@@ -199,6 +212,8 @@ class TurnColumns(TypedColumns):
     num_output_tokens: Named[int]
     given: Named[tuple[Message, ...] | None] = Column(Json(tuple[Message, ...]))
     """What an API call brought along, for it has no conversation to look in."""
+    epoch: Named[int] = Column(Integer, server_default="0")
+    """Which start of the server ran it."""
 
 
 turns = Table("turns", metadata, TurnColumns)
@@ -270,6 +285,69 @@ class TurnEventColumns(TypedColumns):
 # instead (WITHOUT ROWID), each turn of a group commit touches a page of its own: measured with
 # 16 turns at once, that costs half as much again.
 turn_events = Table("turn_events", metadata, TurnEventColumns)
+
+
+class SendColumns(TypedColumns):
+    user_id: Named[str] = Column(Text, _of("users.id"), primary_key=True)
+    key: Named[str] = Column(Text, primary_key=True)
+    fingerprint: Named[str] = Column(Text)
+    """Of what was asked for. The same key may not ask for something else."""
+    turn_id: Named[str] = Column(Text, _of("turns.id"), index=True)
+    created_at: Named[float] = Column(Double, index=True)
+
+
+sends = Table("sends", metadata, SendColumns)
+
+
+class LedgerColumns(TypedColumns):
+    """Outlives what it speaks of: who deletes a conversation has used its tokens nonetheless."""
+
+    position: Named[int] = Column(Integer, primary_key=True)
+    turn_id: Named[str] = Column(Text, unique=True)
+    user_id: Named[str] = Column(Text, _of("users.id"))
+    group_id: Named[str | None] = Column(Text)
+    """The group the person was in at the time."""
+    key_id: Named[str | None] = Column(Text)
+    surface: Named[Surface] = Column(Word[Surface]())
+    model: Named[str] = Column(Text)
+    at: Named[float]
+    num_reserved_tokens: Named[int]
+    """What the turn may take at most, while it runs. Nothing once it has ended."""
+    num_input_tokens: Named[int]
+    num_cached_tokens: Named[int]
+    num_output_tokens: Named[int]
+
+
+ledger = Table("ledger", metadata, LedgerColumns)
+Index("ix_ledger_user_id_at", ledger.c.user_id, ledger.c.at)
+Index("ix_ledger_group_id_at", ledger.c.group_id, ledger.c.at)
+Index("ix_ledger_key_id_at", ledger.c.key_id, ledger.c.at)
+Index("ix_ledger_at", ledger.c.at)
+
+
+class LimitColumns(TypedColumns):
+    scope: Named[LimitScope] = Column(Word[LimitScope](), primary_key=True)
+    target: Named[str] = Column(Text, primary_key=True)
+    """Whose: the id of a person, group or key. Empty where it holds for everyone or every
+    address."""
+    requests_per_minute: Named[int | None]
+    tokens_per_minute: Named[int | None]
+    tokens_per_day: Named[int | None]
+
+
+limits = Table("limits", metadata, LimitColumns)
+
+
+class PriceColumns(TypedColumns):
+    """Of a million tokens."""
+
+    model: Named[str] = Column(Text, primary_key=True)
+    input: Named[float]
+    cached: Named[float]
+    output: Named[float]
+
+
+prices = Table("prices", metadata, PriceColumns)
 
 
 class MetaColumns(TypedColumns):

@@ -7,7 +7,8 @@ before anyone hears it.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Select, exists, insert, select, text, update
+from sqlalchemy import Integer, LargeBinary, Select, cast, exists, insert, select, text, update
+from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,7 +19,7 @@ from hitsend.store.closings import close_turns
 from hitsend.store.conversations import is_here, no_conversation, no_message
 from hitsend.store.database import Database
 from hitsend.store.rows import Closing, Entry, NewTurn, TurnRow
-from hitsend.store.schema import conversations, messages, turn_events, turns, users
+from hitsend.store.schema import conversations, messages, meta, turn_events, turns, users
 from hitsend.store.users import is_enabled
 
 MAX_ROWS = 1000
@@ -52,6 +53,16 @@ class Turns:
         self._database = database
         self._speeds: Mapping[str, float] = {}
         self._speeds_until = 0.0
+        self.epoch = 0
+        """Which start of the server this is. 0 for a program that runs no turns."""
+
+    async def begin_epoch(self) -> None:
+        """The server has started: its turns can be told from those of the start before."""
+        counted = upsert(meta).values(key="epoch", value=b"1")
+        more = cast(cast(meta.c.value, Integer) + 1, LargeBinary)
+        counting = counted.on_conflict_do_update(["key"], set_={"value": more})
+        async with self._database.write() as connection:
+            self.epoch = int((await connection.scalars(counting.returning(meta.c.value))).one())
 
     async def accept(self, new: NewTurn) -> None:
         """Asks again who may come in: someone may have been shut out while the prompt was read."""
@@ -61,7 +72,7 @@ class Turns:
                 await _create_conversation(connection, new)
             elif new.conversation_id is not None:
                 await _continue_conversation(connection, new)
-            await connection.execute(insert(turns).values(_turn(new)))
+            await connection.execute(insert(turns).values(_turn(new) | {"epoch": self.epoch}))
             if new.conversation_id is not None:
                 await connection.execute(insert(messages), list(_messages(new)))
 

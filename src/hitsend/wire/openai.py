@@ -21,6 +21,7 @@ from hitsend.events import (
     MessageAdded,
     PromptEncoded,
     PromptRead,
+    PromptWarmed,
     Stamped,
     TextArrived,
     TitleChosen,
@@ -37,7 +38,7 @@ from hitsend.wire.coalesce import coalesced
 from hitsend.wire.message import tool_calls
 from hitsend.wire.outline import Outline
 from hitsend.wire.problem import error_of, problem
-from hitsend.wire.sse import DONE, frame
+from hitsend.wire.sse import frame
 
 FINISH: dict[Ending | None, shapes.FinishReason] = {
     "stop": "stop",
@@ -76,10 +77,10 @@ class ChunkView:
             case AnswerFinished():
                 return self._finished() if is_end else []
             case TurnFinished() | TurnFailed():
-                return [*self._ended(is_end), DONE]
+                return self._ended(is_end)
             case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
                 return []
-            case MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
+            case PromptWarmed() | MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
                 return []
             case _:
                 assert_never(event)

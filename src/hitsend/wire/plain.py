@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import msgspec
 
 from hitsend import transcript
-from hitsend.events import Stamped, TurnFailed, TurnFinished, TurnStarted
+from hitsend.events import Stamped, TurnFailed, TurnStarted
 from hitsend.wire.coalesce import coalesced
 from hitsend.wire.message import Envelope, Origin, WireMessage, message
 from hitsend.wire.problem import error_of, problem
-from hitsend.wire.sse import DONE, frame
+from hitsend.wire.sse import frame
 
 
 class PlainView:
@@ -35,8 +35,7 @@ class PlainView:
         envelopes = [*self._changed(), *self._failure(last)]
         seqs = [None] * (len(envelopes) - 1) + [last.seq]
         frames = [frame(_json(one), seq=seq) for one, seq in zip(envelopes, seqs, strict=False)]
-        is_end = isinstance(last.event, TurnFinished | TurnFailed)
-        return b"".join(frames) + (DONE if is_end else b"")
+        return b"".join(frames)
 
     def _changed(self) -> list[Envelope]:
         origin, before = Origin.of(self._turn), self._shown

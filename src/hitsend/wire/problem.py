@@ -7,6 +7,8 @@ from hitsend.errors import (
     HitsendError,
     NotAllowed,
     NotFound,
+    PassExpired,
+    PassInvalid,
     Refused,
     TooFast,
     Unauthenticated,
@@ -25,6 +27,8 @@ class Problem(msgspec.Struct, frozen=True):
 
 TYPES: tuple[tuple[type[HitsendError], str], ...] = (
     (Unauthenticated, "authentication_error"),
+    (PassExpired, "authentication_error"),
+    (PassInvalid, "authentication_error"),
     (NotAllowed, "permission_error"),
     (NotFound, "not_found_error"),
     (UnknownModel, "not_found_error"),

@@ -24,6 +24,7 @@ from hitsend.events import (
     MessageAdded,
     PromptEncoded,
     PromptRead,
+    PromptWarmed,
     Stamped,
     TextArrived,
     TitleChosen,
@@ -39,7 +40,7 @@ from hitsend.wire.coalesce import coalesced
 from hitsend.wire.delta import DeltaEncoder
 from hitsend.wire.outline import Outline
 from hitsend.wire.problem import error_of, problem
-from hitsend.wire.sse import DONE, frame
+from hitsend.wire.sse import frame
 from hitsend.wire.tree import Change, Op
 
 TEXT = "/message/content/parts/0"
@@ -72,13 +73,11 @@ class V1View:
         self._seq = 0
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
-        """The frames of the next events. After the last event of a turn, also the end."""
+        """The frames of the next events."""
         pieces: list[bytes] = []
         for stamped in coalesced(batch):
             self._seq = stamped.seq
             pieces += self._framed(self._frames(stamped))
-            if isinstance(stamped.event, TurnFinished | TurnFailed):
-                pieces.append(DONE)
         return b"".join(pieces)
 
     def resume(self, events: Sequence[Stamped]) -> bytes:
@@ -89,8 +88,7 @@ class V1View:
         resumed = typed.StreamResumed(
             self._turn.conversation_id, self._turn.turn_id, self._seq + 1, self._deltas.carry
         )
-        end = DONE if self._outline.transcript.ending else b""
-        return frame(*BANNER) + frame(_json(resumed)) + end
+        return frame(*BANNER) + frame(_json(resumed))
 
     def _framed(self, frames: list[Frame]) -> list[bytes]:
         last = len(frames) - 1
@@ -128,7 +126,7 @@ class V1View:
                 return [*(self._closed() if is_end else ()), *self._ended(ending)]
             case TurnFailed():
                 return [*(self._closed() if is_end else ()), *self._ended("failed", event)]
-            case ContextBuilt() | PromptEncoded() | TurnAccepted() | PromptRead():
+            case ContextBuilt() | PromptEncoded() | TurnAccepted() | PromptWarmed() | PromptRead():
                 return []
             case _:
                 assert_never(event)

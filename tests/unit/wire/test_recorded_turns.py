@@ -9,6 +9,7 @@ import pytest
 from hitsend import transcript
 from hitsend.events import Stamped, TurnStarted
 from hitsend.wire.message import Origin, WireMessage, message
+from hitsend.wire.sse import DONE
 from hitsend.wire.v1 import V1View
 
 TURNS = sorted((Path(__file__).parents[2] / "turns").glob("*.jsonl"))
@@ -46,4 +47,4 @@ def test_the_events_come_to_the_recorded_transcript(turn: Path) -> None:
 def test_the_events_are_streamed_as_recorded(turn: Path) -> None:
     view = V1View()
     stream = b"".join(view.encode([stamped]) for stamped in log_of(turn))
-    assert stream == turn.with_suffix(".sse").read_bytes()
+    assert stream + DONE == turn.with_suffix(".sse").read_bytes()

@@ -5,6 +5,7 @@ export type Event =
 	| ContextBuilt
 	| PromptEncoded
 	| TurnAccepted
+	| PromptWarmed
 	| MessageAdded
 	| AnswerStarted
 	| AnswerDelayed
@@ -75,6 +76,13 @@ export interface PromptRead {
 	num_evaluated_tokens: number;
 	queued_ms: number;
 	prefill_ms: number;
+}
+
+export interface PromptWarmed {
+	type: 'PromptWarmed';
+	is_whole: boolean;
+	num_tokens: number;
+	read_ms: number;
 }
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';

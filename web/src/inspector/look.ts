@@ -73,6 +73,8 @@ function told(event: Event, { step, source, role, ending }: Words['inspector']):
 			const why = event.reason === 'queue' ? step.ahead(event.num_ahead) : step.modelLoading;
 			return { title: step.answerDelayed, detail: why };
 		}
+		case 'PromptWarmed':
+			return { title: step.promptWarmed, detail: step.warmed(event.num_tokens, event.read_ms) };
 		case 'PromptRead': {
 			const read = step.read(event.num_cached_tokens, event.num_evaluated_tokens);
 			const waited = step.waited(event.queued_ms, event.prefill_ms);

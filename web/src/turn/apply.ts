@@ -85,6 +85,7 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 		case 'TurnAccepted':
 		case 'ContextBuilt':
 		case 'PromptEncoded':
+		case 'PromptWarmed':
 		case 'AnswerDelayed':
 			return transcript;
 		default:

@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from hitsend.errors import UnknownModel
 from hitsend.events import Stamped
-from hitsend.runner import RunningTurn
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.streams import stream
 from hitsend.turn import run_turn
 from hitsend.wire.openai import ChunkView, completion, models_list
 from hitsend.wire.openai_request import CompletionRequest, parse_completion
+from hitsend.work import RunningTurn
 
 STILL_THERE_S = 1.0
 """How often to look whether someone waiting for a whole answer is still there."""

@@ -1,24 +1,17 @@
-"""A conversation under way: weigh, send, follow, stop, and look inside a turn."""
+"""A conversation under way: send, follow, stop, and look inside a turn."""
 
-import asyncio
-from collections.abc import Coroutine
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from hitsend.errors import Refused
-from hitsend.events import PromptEncoded
-from hitsend.send import Send
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.streams import View, stream
-from hitsend.turn import run_turn, weigh
+from hitsend.turn import run_turn
 from hitsend.wire.plain import PlainView
 from hitsend.wire.send import SendBody, parse_send
 from hitsend.wire.v1 import V1View
-
-T = TypeVar("T")
 
 MOST_EVENTS = 1_000_000_000
 
@@ -36,47 +29,6 @@ async def send(call: Call) -> Response:
     turn = await call.house.runner.start(call.user_id, run_turn(sent, call.house.services))
     view: View = V1View(settings.pad) if "v1" in body.supported_encodings else PlainView()
     return stream(view, turn.follow(0, settings.heartbeat_s), {"x-turn-exchange-id": turn.turn_id})
-
-
-class Weight(msgspec.Struct, frozen=True):
-    """What a Send would take of the model's window."""
-
-    num_tokens: int
-    num_window_tokens: int
-    num_dropped_messages: int
-    is_exact: bool
-
-
-@endpoint("POST", "/backend-api/f/conversation/prepare", Access.PERSON)
-async def prepare(call: Call) -> Response:
-    """How much of the model's window a message would take; nothing is sent or stored."""
-    sent = parse_send(await call.body(SendBody), call.user_id)
-    encoded = await _while_there(call.request, _weighed(call, sent))
-    return answer(msgspec.convert(encoded, Weight, from_attributes=True))
-
-
-async def _weighed(call: Call, sent: Send) -> PromptEncoded:
-    async with call.house.weighing.one_of(call.user_id):
-        return await weigh(sent, call.house.services)
-
-
-async def _while_there(request: Request, work: Coroutine[None, None, T]) -> T:
-    """What it comes to. Given up as soon as nobody waits for it any more."""
-    working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_left(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        continue
 
 
 @endpoint("GET", "/backend-api/f/conversation/{turn_id}/events", Access.PERSON)

@@ -62,6 +62,8 @@ export const inspector: Words['inspector'] = {
 		answerDelayed: 'Antwort verzögert',
 		ahead: (count) => `${count} davor`,
 		modelLoading: 'das Modell wird geladen',
+		promptWarmed: 'Im Voraus gelesen',
+		warmed: (count, readMs) => `${whole(count)} Token vor dem Senden, in ${duration(readMs)}`,
 		promptRead: 'Prompt gelesen',
 		read: (cached, read) => `${whole(cached)} Token schon bekannt, ${whole(read)} gelesen`,
 		waited: (waitedMs, readMs) => `${duration(waitedMs)} gewartet, in ${duration(readMs)} gelesen`,

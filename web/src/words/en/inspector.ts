@@ -59,6 +59,9 @@ export const inspector = {
 		answerDelayed: 'Answer delayed',
 		ahead: (count: number) => `${count} ahead`,
 		modelLoading: 'the model is loading',
+		promptWarmed: 'Read ahead',
+		warmed: (count: number, readMs: number) =>
+			`${whole(count)} tokens before Send, in ${duration(readMs)}`,
 		promptRead: 'Prompt read',
 		read: (cached: number, read: number) => `${whole(cached)} tokens cached, ${whole(read)} read`,
 		waited: (waitedMs: number, readMs: number) =>
