@@ -24,6 +24,7 @@ from sqlalchemy import (
     TypedColumns,
     UniqueConstraint,
     false,
+    text,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -212,7 +213,7 @@ class TurnColumns(TypedColumns):
     num_output_tokens: Named[int]
     given: Named[tuple[Message, ...] | None] = Column(Json(tuple[Message, ...]))
     """What an API call brought along, for it has no conversation to look in."""
-    epoch: Named[int] = Column(Integer, server_default="0")
+    epoch: Named[int] = Column(Integer, server_default=text("0"))
     """Which start of the server ran it."""
 
 

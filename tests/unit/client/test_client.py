@@ -15,6 +15,7 @@ from hitsend import events
 from hitsend.client import Backoff, Client, Delayed, Finished, Started, TextAdded, Titled, Update
 from hitsend.client.reader import Reader
 from hitsend.errors import EngineDown, NotFound, TooFast, Unauthenticated, Unavailable
+from hitsend.wire.sse import DONE
 from hitsend.wire.v1 import V1View
 
 Serve = Callable[..., Awaitable[Any]]
@@ -50,7 +51,7 @@ def rest(name: str, after: int) -> bytes:
     log = (TURNS / f"{name}.jsonl").read_bytes().splitlines()
     stamped = [msgspec.json.decode(line, type=events.Stamped) for line in log]
     view = V1View()
-    return view.resume(stamped[:after]) + view.encode(stamped[after:])
+    return view.resume(stamped[:after]) + view.encode(stamped[after:]) + DONE
 
 
 async def gathered(updates: AsyncGenerator[Update, None]) -> list[Update]:
