@@ -54,6 +54,13 @@ class Message(msgspec.Struct, frozen=True):
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
 
+class Begun(Message, frozen=True):
+    """An answer that was cut short and is to be continued."""
+
+    token_ids: tuple[int, ...] = ()
+    """The very tokens it was written in, where the same model goes on and all are known."""
+
+
 class Tool(msgspec.Struct, frozen=True):
     """A function the model may ask for. `parameters` is its JSON Schema, as JSON."""
 

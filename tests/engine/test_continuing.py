@@ -4,14 +4,21 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
-from tests.engine.asking import LONG, answer_of, user
+from tests.engine.asking import LONG, Answer, answer_of, user
 
 from hitsend.engine import Delayed, LlamaEngine, Prompt, PromptWasRead
-from hitsend.messages import Message, Sampling, Text
+from hitsend.messages import Begun, Message, Sampling, Text
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ASKED = user("Name the capital of France in one sentence.")
+
+
+PARIS = (Text("Paris"),)
+
+
+def ids_of(answer: Answer) -> tuple[int, ...]:
+    return tuple(token.token_id for token in answer.tokens)
 
 
 async def begun(engine: LlamaEngine, text: str) -> Prompt:
@@ -46,6 +53,39 @@ async def test_the_begun_answer_is_the_end_of_the_prompt_and_no_structure(
     assert prompt.ids == fresh.ids + ids
     assert (prompt.spans[-1].source, prompt.spans[-1].index) == ("answer", 1)
     assert prompt.spans[-1].num_tokens == len(ids)
+
+
+@pytest.mark.parametrize("num_tokens", [1, 2, 5, 11, 17])
+async def test_an_answer_goes_on_from_the_very_tokens_it_was_written_in(
+    engine: LlamaEngine, num_tokens: int
+) -> None:
+    asked = user("Write three short words in Greek, with an emoji after each.")
+    fresh = await engine.encode("auto", [asked])
+    whole = ids_of(await answer_of(engine, fresh, Sampling(temperature=0, max_tokens=24)))
+    cut = await answer_of(engine, fresh, Sampling(temperature=0, max_tokens=num_tokens))
+    answer = Begun("assistant", (Text(cut.text),), "answer", ids_of(cut))
+    prompt = await engine.encode("auto", [asked, answer])
+    assert prompt.ids == fresh.ids + ids_of(cut)
+    rest = Sampling(temperature=0, max_tokens=24 - num_tokens)
+    more = await answer_of(engine, prompt, rest)
+    assert ids_of(cut) + ids_of(more) == whole
+    assert more.read.num_evaluated_tokens <= 2
+
+
+async def test_tokens_are_kept_where_the_text_would_be_split_otherwise(engine: LlamaEngine) -> None:
+    letters = [(await engine.tokenize("auto", letter)).ids for letter in "Paris"]
+    ids = tuple(token_id for one in letters for token_id in one)
+    prompt = await engine.encode("auto", [ASKED, Begun("assistant", PARIS, "answer", ids)])
+    assert prompt.ids[-len(ids) :] == ids
+    assert (await begun(engine, "Paris")).ids[-len(ids) :] != ids
+
+
+@pytest.mark.parametrize("ids", [(1, 2, 3), (10**6,), (-1,)])
+async def test_tokens_that_do_not_spell_the_answer_are_not_used(
+    engine: LlamaEngine, ids: tuple[int, ...]
+) -> None:
+    prompt = await engine.encode("auto", [ASKED, Begun("assistant", PARIS, "answer", ids)])
+    assert prompt.ids == (await begun(engine, "Paris")).ids
 
 
 async def test_what_was_said_before_is_still_in_the_cache(engine: LlamaEngine) -> None:

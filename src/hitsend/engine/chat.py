@@ -9,11 +9,12 @@ from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
-from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prompt
+from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
 from hitsend.engine.encoding import split_begun
 from hitsend.engine.hearing import Count, Piece, listen
 from hitsend.engine.http import Http
 from hitsend.engine.openai_request import chat_request
+from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.upstream import Problem
 from hitsend.errors import Refused
 from hitsend.events import Span
@@ -69,8 +70,9 @@ class ChatDialect:
             request |= {"continue_final_message": True, "add_generation_prompt": False}
         return listen(self._http, "/v1/chat/completions", request, prompt, _ChunkReader())
 
-    async def prefill(self, prompt: Prompt) -> None:
+    async def prefill(self, prompt: Prompt, spare_time: SpareTime) -> Prefilled:
         """There is no asking such a server to read without answering."""
+        return Prefilled()
 
 
 def _num_tokens(value: object) -> int:

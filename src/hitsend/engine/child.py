@@ -17,6 +17,9 @@ import msgspec
 
 PR_SET_PDEATHSIG = 1
 ERRORS_ONLY = 1
+SLOT_SIMILARITY = 0.5
+"""A slot that holds less of a prompt is not taken for it: llama.cpp would not look whether its
+memory holds more. Its default is a tenth, and the instructions everyone shares are often that."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -63,6 +66,7 @@ def arguments(launch: Launch) -> list[str]:
         "--batch-size": launch.num_batch_tokens,
         "--ubatch-size": launch.num_batch_tokens,
         "--cache-ram": launch.num_cache_mib,
+        "--slot-prompt-similarity": SLOT_SIMILARITY,
         "--sse-ping-interval": launch.ping_s,
         "--verbosity": ERRORS_ONLY,
     }
@@ -83,6 +87,7 @@ def _serve(launch: Launch) -> object:
     params.n_batch = params.n_ubatch = launch.num_batch_tokens
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = launch.num_threads
     params.cache_ram_mib = launch.num_cache_mib
+    params.slot_prompt_similarity = SLOT_SIMILARITY
     params.sse_ping_interval = launch.ping_s
     params.endpoint_slots = True
     params.cors_origins = ""

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from hitsend.engine.completion_request import prefill_request, schema_request
-from hitsend.engine.contract import Finished, Generated, Generation, Prompt, PromptWasRead
+from hitsend.engine.contract import Finished, Generated, Generation, PromptWasRead
 from hitsend.engine.http import Http
 from hitsend.engine.sse import SseReader
 from hitsend.engine.upstream import Problem, require_ok
@@ -93,12 +93,17 @@ async def follows_schema(http: Http, json_schema: str, token_id: int) -> bool:
     return token_id not in msgspec.json.decode(answer.body, type=_Chunk).tokens
 
 
-async def prefill(http: Http, prompt: Prompt) -> None:
-    """Has the prompt read and nothing said. Leaving early frees the slot."""
-    async with http.stream("POST", "/completion", prefill_request(prompt)) as stream:
+async def prefill(http: Http, ids: tuple[int, ...]) -> PromptWasRead:
+    """Has a prompt read and nothing said. Leaving early frees the slot."""
+    asked_at, reader, found = time.perf_counter(), SseReader(), _Timings()
+    num_tokens = len(ids)
+    async with http.stream("POST", "/completion", prefill_request(ids)) as stream:
         await require_ok(stream)
-        while await stream.read():
-            continue
+        while data := await stream.read():
+            for chunk in map(_chunk, reader.feed(data)):
+                found = chunk.timings or found
+    took_ms = round((time.perf_counter() - asked_at) * 1000, 1)
+    return PromptWasRead(found.cache_n, num_tokens - found.cache_n, 0.0, took_ms)
 
 
 class _Hearing:

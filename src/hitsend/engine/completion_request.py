@@ -83,8 +83,8 @@ def completion_request(prompt: Prompt, sampling: Sampling, num_max_tokens: int) 
     return msgspec.json.encode(request)
 
 
-def prefill_request(prompt: Prompt) -> bytes:
-    return msgspec.json.encode(_Request(prompt.ids, n_predict=0, cache_prompt=True, stream=True))
+def prefill_request(ids: tuple[int, ...]) -> bytes:
+    return msgspec.json.encode(_Request(ids, n_predict=0, cache_prompt=True, stream=True))
 
 
 def schema_request(json_schema: str, token_id: int) -> bytes:

@@ -115,6 +115,19 @@ class Finished(msgspec.Struct, frozen=True):
 Generation: TypeAlias = Delayed | PromptWasRead | Generated | Finished
 
 
+class Prefilled(msgspec.Struct, frozen=True):
+    """What was read ahead. Not whole where a person came first, or nothing could be read."""
+
+    num_cached_tokens: int = 0
+    num_evaluated_tokens: int = 0
+    prefill_ms: float = 0.0
+    is_whole: bool = False
+
+
+class GaveWay(Exception):
+    """What nobody waits for was left off, because a person wants the engine."""
+
+
 class Pieces(msgspec.Struct, frozen=True):
     """A text in a model's own tokens: ids, and the bytes each one stands for."""
 
@@ -164,10 +177,20 @@ class Engine(Protocol):
     async def tokenize(self, model: str, text: str) -> Pieces:
         """Special tokens are not parsed. Raises Refused on a chat level engine."""
 
-    def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]:
+    def generate(
+        self, prompt: Prompt, sampling: Sampling, lane: str = ""
+    ) -> AsyncGenerator[Generation, None]:
         """Closing the generator cancels and frees the slot. Raises EngineLost when the
         engine dies on the way, EngineDown when it cannot take the prompt. One that dies
-        before its first word may be asked again behind the scenes: nobody has heard anything."""
+        before its first word may be asked again behind the scenes: nobody has heard anything.
 
-    async def prefill(self, prompt: Prompt) -> None:
-        """Read the prompt and keep it warm; say nothing. May do nothing."""
+        `lane` says whose it is: places in the queue go round between lanes."""
+
+    async def prefill(self, prompt: Prompt) -> Prefilled:
+        """Read the prompt and keep it warm; say nothing. May do nothing. Waits until no
+        person's answer runs or waits here, and gives way when one comes."""
+
+    async def aside(self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True) -> str:
+        """A short text that nobody waits for. Runs only while no person's answer runs or waits
+        here, and loads no model. Raises GaveWay when one comes, or at once where the engine
+        has no time now and this cannot wait."""

@@ -7,9 +7,10 @@ from typing import Protocol
 import msgspec
 
 from hitsend.engine.chat import ChatDialect
-from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prompt
+from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
 from hitsend.engine.http import Http
 from hitsend.engine.llama_server import LlamaServerDialect
+from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.template import Properties
 from hitsend.engine.vllm import VllmDialect, VllmModel
 from hitsend.errors import HitsendError
@@ -48,7 +49,7 @@ class Dialect(Protocol):
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]: ...
 
-    async def prefill(self, prompt: Prompt) -> None: ...
+    async def prefill(self, prompt: Prompt, spare_time: SpareTime) -> Prefilled: ...
 
 
 async def recognise(http: Http, models: Sequence[RemoteModel]) -> Dialect:

@@ -3,7 +3,7 @@
 The chat template is rendered around placeholders. What is left between them is structure, and
 is tokenised as such; what they stand for is text, and in text nothing is special. Each stretch
 of the result keeps the message it came from. The words of an answer that was begun come last:
-they follow the template as text, and nothing closes them.
+they follow the template, as the tokens they were written in or as text, and nothing closes them.
 """
 
 import re
@@ -16,7 +16,7 @@ import msgspec
 from hitsend.engine.openai_request import Json, messages_json, tool_json
 from hitsend.errors import Refused
 from hitsend.events import Span
-from hitsend.messages import Message, Part, Source, Text, Tool, ToolCall, ToolResult
+from hitsend.messages import Begun, Message, Part, Source, Text, Tool, ToolCall, ToolResult
 
 
 class Templated(Protocol):
@@ -31,6 +31,9 @@ class Templated(Protocol):
     async def ids_of_structure(self, text: str, *, is_first: bool) -> tuple[int, ...]: ...
 
     async def ids_of_text(self, text: str) -> tuple[int, ...]: ...
+
+    async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
+        """What they spell. None where the model knows no such tokens."""
 
     def is_plain(self, text: str) -> bool:
         """Nothing in it could be taken for a special token."""
@@ -60,13 +63,17 @@ async def encode(
         raise Refused("A tool, or a call of one, is nested too deeply.", param="tools") from None
     ids: list[int] = []
     spans: list[Span] = []
-    for stretch in [*hidden.revealed(rendered), *_beginning(begun, len(said))]:
+    for stretch in hidden.revealed(rendered):
         if stretch.source == "template":
             new = await model.ids_of_structure(stretch.text, is_first=not ids)
         else:
             new = await model.ids_of_text(stretch.text)
         ids += new
         _extend(spans, stretch, len(new))
+    if begun is not None:
+        new = await _ids_of_begun(model, begun)
+        ids += new
+        spans.append(Span(begun.source, len(said), len(new)))
     return Encoded(tuple(ids), tuple(spans))
 
 
@@ -77,9 +84,13 @@ def split_begun(messages: Sequence[Message]) -> tuple[Sequence[Message], Message
     return (said, last) if last.source == "answer" else (messages, None)
 
 
-def _beginning(begun: Message | None, index: int) -> Iterator[Stretch]:
-    if begun is not None:
-        yield Stretch(begun.source, index, begun.text)
+async def _ids_of_begun(model: Templated, begun: Message) -> tuple[int, ...]:
+    """The very tokens it was written in, where they are known and spell it. Its text in tokens
+    may be others: the model would go on from what it has not said, and read all of it again."""
+    known = begun.token_ids if isinstance(begun, Begun) else ()
+    if known and await model.text_of_ids(known) == begun.text:
+        return known
+    return await model.ids_of_text(begun.text)
 
 
 def _extend(spans: list[Span], stretch: Stretch, num_tokens: int) -> None:

@@ -13,20 +13,23 @@ import msgspec
 
 from hitsend.engine import encoding
 from hitsend.engine.catalogue import Catalogue
-from hitsend.engine.completion import complete, follows_schema, prefill
+from hitsend.engine.completion import complete, follows_schema
 from hitsend.engine.completion_request import completion_request
 from hitsend.engine.contract import (
     Delayed,
     EngineStatus,
+    GaveWay,
     Generation,
     ModelFacts,
     Offer,
     Pieces,
+    Prefilled,
     Prompt,
 )
 from hitsend.engine.fetches import Fetches
 from hitsend.engine.resident import Resident
 from hitsend.engine.residents import Residents
+from hitsend.engine.spare_time import SpareTime, text_of
 from hitsend.engine.weights import Weights
 from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
 from hitsend.messages import Message, Sampling, Tool
@@ -46,7 +49,7 @@ class LlamaEngine:
         self._catalogue = catalogue
         self._residents = Residents(settings, catalogue)
         self._fetches = Fetches(catalogue)
-        self._prefills: dict[asyncio.Task[None], Prompt] = {}
+        self._spare_time = SpareTime()
         self._known_schemas: dict[str, None] = {}
 
     async def start(self) -> None:
@@ -118,25 +121,28 @@ class LlamaEngine:
         )
 
     async def generate(
-        self, prompt: Prompt, sampling: Sampling
+        self, prompt: Prompt, sampling: Sampling, lane: str = ""
     ) -> AsyncGenerator[Generation, None]:
         asked_at = time.perf_counter()
-        if not self._residents.is_ready(prompt.model):
-            yield Delayed("loading")
-        resident = await self._find(prompt.model)
-        _check_bias(resident, sampling)
-        num_max_tokens = self._room(resident, prompt, sampling)
-        request = completion_request(prompt, sampling, num_max_tokens)
-        await self._go_before_prefills(prompt)
-        with resident.slots.take_place(prompt.num_tokens + num_max_tokens) as place:
-            async with contextlib.aclosing(resident.slots.num_ahead(place)) as waiting:
-                async for num_ahead in waiting:
-                    yield Delayed("queue", num_ahead)
-            await self._check_schema(prompt.model, sampling.json_schema)
-            steps = self._complete(resident, request, asked_at)
-            async with contextlib.aclosing(steps):
-                async for step in steps:
-                    yield step
+        with self._spare_time.person():
+            if not self._residents.is_ready(prompt.model):
+                yield Delayed("loading")
+            await self._spare_time.end(prompt)
+            resident = await self._find(prompt.model)
+            _check_bias(resident, sampling)
+            num_max_tokens = self._room(resident, prompt, sampling)
+            request = completion_request(prompt, sampling, num_max_tokens)
+            num_tokens = prompt.num_tokens + num_max_tokens
+            with resident.slots.take_place(num_tokens, lane) as place:
+                async with contextlib.aclosing(resident.slots.num_ahead(place)) as waiting:
+                    async for num_ahead in waiting:
+                        yield Delayed("queue", num_ahead)
+                await self._check_schema(prompt.model, sampling.json_schema)
+                answer = self._complete(resident, request, asked_at)
+                heard = resident.reading_ahead.remembered(prompt, answer)
+                async with contextlib.aclosing(heard):
+                    async for step in heard:
+                        yield step
 
     async def _complete(
         self, resident: Resident, request: bytes, asked_at: float
@@ -159,20 +165,28 @@ class LlamaEngine:
             else:
                 return
 
-    async def prefill(self, prompt: Prompt) -> None:
-        """Only while there is room. A message that is sent meanwhile goes before it."""
-        resident = await self._find(prompt.model)
-        if not resident.slots.has_room(prompt.num_tokens):
-            return
-        reading = asyncio.create_task(_read(resident, prompt))
-        self._prefills[reading] = prompt
+    async def prefill(self, prompt: Prompt) -> Prefilled:
+        async def read() -> Prefilled:
+            resident = await self._find_loaded(prompt.model)
+            async with resident.slots.hold(prompt.num_tokens):
+                return await resident.reading_ahead.read(prompt, self._spare_time)
+
         try:
-            await asyncio.wait([reading])
-        finally:
-            reading.cancel()
-            del self._prefills[reading]
-        if not reading.cancelled():
-            reading.result()
+            return await self._spare_time.use(read, reads=prompt)
+        except GaveWay:
+            return Prefilled()
+
+    async def aside(self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True) -> str:
+        async def say() -> str:
+            resident = await self._find_loaded(prompt.model)
+            num_max_tokens = self._room(resident, prompt, sampling)
+            request = completion_request(prompt, sampling, num_max_tokens)
+            async with resident.slots.hold(prompt.num_tokens + num_max_tokens):
+                await resident.reading_ahead.read(prompt, self._spare_time)
+                answer = self._complete(resident, request, time.perf_counter())
+                return await text_of(resident.reading_ahead.remembered(prompt, answer))
+
+        return await self._spare_time.use(say, can_wait=can_wait)
 
     async def _ask(self, model: str, question: Callable[[Resident], Awaitable[T]]) -> T:
         """Asked again once, should the engine have died under the question."""
@@ -193,6 +207,11 @@ class LlamaEngine:
     async def _find(self, name: str) -> Resident:
         if name in AUTO:
             return await self._residents.find_default()
+        return await self._residents.find(name)
+
+    async def _find_loaded(self, name: str) -> Resident:
+        """Raises EngineDown rather than load it."""
+        await self._residents.require_ready(name)
         return await self._residents.find(name)
 
     def _facts(self, weights: Weights) -> ModelFacts:
@@ -221,16 +240,6 @@ class LlamaEngine:
             )
         return min(sampling.max_tokens or self._settings.max_answer_tokens, num_left)
 
-    async def _go_before_prefills(self, prompt: Prompt) -> None:
-        """One that reads the start of this very prompt is no obstacle but half the work."""
-        for reading, beginning in list(self._prefills.items()):
-            if beginning.model != prompt.model:
-                continue
-            if prompt.ids[: len(beginning.ids)] == beginning.ids:
-                await asyncio.wait([reading])
-            else:
-                reading.cancel()
-
     async def _check_schema(self, model: str, json_schema: str | None) -> None:
         """Once for each: llama.cpp answers freely, in silence, when it cannot hold to one."""
 
@@ -249,11 +258,6 @@ class LlamaEngine:
         self._known_schemas[json_schema] = None
         while len(self._known_schemas) > MAX_KNOWN_SCHEMAS:
             del self._known_schemas[next(iter(self._known_schemas))]
-
-
-async def _read(resident: Resident, prompt: Prompt) -> None:
-    async with resident.slots.hold(prompt.num_tokens):
-        await prefill(resident.http, prompt)
 
 
 def _check_bias(resident: Resident, sampling: Sampling) -> None:

@@ -7,11 +7,13 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 
 from hitsend.engine import encoding
-from hitsend.engine.completion import complete, prefill
+from hitsend.engine.completion import complete
 from hitsend.engine.completion_request import completion_request
-from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prompt
+from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
 from hitsend.engine.http import Http
 from hitsend.engine.look_alikes import LookAlikes
+from hitsend.engine.reading_ahead import ReadingAhead
+from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.template import Properties, Template
 from hitsend.engine.tokenizer import Tokenizer
 from hitsend.messages import Message, Sampling, Tool
@@ -23,6 +25,7 @@ class LlamaServerDialect:
     def __init__(self, http: Http, properties: Properties) -> None:
         self.num_window_tokens: int | None = properties.default_generation_settings.n_ctx
         self._http = http
+        self._reading_ahead = ReadingAhead(http)
         self._tokenizer = Tokenizer(http, LookAlikes())
         self._template = Template(http, self._tokenizer, properties)
         self.can_call_tools = self._template.can_call_tools
@@ -47,7 +50,8 @@ class LlamaServerDialect:
         left = prompt.num_window_tokens - prompt.num_tokens
         request = completion_request(prompt, sampling, min(sampling.max_tokens or left, left))
         asked_at = time.perf_counter()
-        return complete(self._http, request, asked_at, self._tokenizer.ids_of_text)
+        answer = complete(self._http, request, asked_at, self._tokenizer.ids_of_text)
+        return self._reading_ahead.remembered(prompt, answer)
 
-    async def prefill(self, prompt: Prompt) -> None:
-        await prefill(self._http, prompt)
+    async def prefill(self, prompt: Prompt, spare_time: SpareTime) -> Prefilled:
+        return await self._reading_ahead.read(prompt, spare_time)

@@ -12,14 +12,17 @@ import msgspec
 
 from hitsend.engine.contract import (
     EngineStatus,
+    GaveWay,
     Generation,
     ModelFacts,
     Offer,
     Pieces,
+    Prefilled,
     Prompt,
 )
 from hitsend.engine.dialects import Dialect, RemoteModel, recognise
 from hitsend.engine.http import Http, parse_address
+from hitsend.engine.spare_time import SpareTime, text_of
 from hitsend.engine.upstream import KeyRefused, read_answer
 from hitsend.errors import EngineDown, HitsendError, Unavailable, UnknownModel
 from hitsend.messages import Message, Sampling, Tool
@@ -51,6 +54,7 @@ class RemoteEngine:
         self._look_again = asyncio.Event()
         self._keeping_up: asyncio.Task[None] | None = None
         self._num_busy = 0
+        self._spare_time = SpareTime()
 
     async def start(self) -> None:
         self._keeping_up = asyncio.create_task(self._keep_up())
@@ -107,6 +111,31 @@ class RemoteEngine:
         return await self._speaking().tokenize(facts.name, text)
 
     async def generate(
+        self, prompt: Prompt, sampling: Sampling, lane: str = ""
+    ) -> AsyncGenerator[Generation, None]:
+        """Who goes first there is the server's to decide."""
+        with self._spare_time.person():
+            await self._spare_time.end(prompt)
+            async with aclosing(self._generate(prompt, sampling)) as generation:
+                async for step in generation:
+                    yield step
+
+    async def prefill(self, prompt: Prompt) -> Prefilled:
+        async def read() -> Prefilled:
+            return await self._speaking().prefill(prompt, self._spare_time)
+
+        try:
+            return await self._spare_time.use(read, reads=prompt)
+        except GaveWay:
+            return Prefilled()
+
+    async def aside(self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True) -> str:
+        async def say() -> str:
+            return await text_of(self._generate(prompt, sampling))
+
+        return await self._spare_time.use(say, can_wait=can_wait)
+
+    async def _generate(
         self, prompt: Prompt, sampling: Sampling
     ) -> AsyncGenerator[Generation, None]:
         self._num_busy += 1
@@ -119,9 +148,6 @@ class RemoteEngine:
             raise
         finally:
             self._num_busy -= 1
-
-    async def prefill(self, prompt: Prompt) -> None:
-        await self._speaking().prefill(prompt)
 
     async def _keep_up(self) -> None:
         while True:

@@ -18,6 +18,7 @@ from hitsend.engine.child import Launch
 from hitsend.engine.contract import State
 from hitsend.engine.http import Address, Http
 from hitsend.engine.process import ModelProcess
+from hitsend.engine.reading_ahead import ReadingAhead
 from hitsend.engine.slots import Slots
 from hitsend.engine.template import Properties, Template
 from hitsend.engine.tokenizer import Tokenizer
@@ -60,6 +61,7 @@ class Resident:
             settings.engine_silence_s,
         )
         self.slots = Slots(settings.num_slots, self._launch.num_pool_tokens)
+        self.reading_ahead = ReadingAhead(self.http)
         self._is_settled = asyncio.Event()
         self._is_doubted = asyncio.Event()
         self._problem: str | None = None
@@ -150,6 +152,7 @@ class Resident:
             self._is_settled.set()
 
     def _become_ready(self) -> None:
+        self.reading_ahead = ReadingAhead(self.http)  # a new process remembers nothing
         self.state, self.detail = "ready", f"{self.weights.title} is ready."
         self._problem, self._num_failures = None, 0
         self._is_doubted.clear()

@@ -10,6 +10,7 @@ import time
 import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from itertools import accumulate
 
 import msgspec
@@ -17,22 +18,26 @@ import msgspec
 from hitsend.engine.contract import (
     EngineStatus,
     Finished,
+    GaveWay,
     Generated,
     Generation,
     ModelFacts,
     Offer,
     Pieces,
+    Prefilled,
     Prompt,
     PromptWasRead,
 )
 from hitsend.engine.encoding import split_begun
 from hitsend.engine.script import Script, parse_script
 from hitsend.engine.scripted_weights import SMALL, ScriptedWeights
-from hitsend.engine.scripted_words import PIECE, asked, delays, paced, pieces_of
+from hitsend.engine.scripted_words import PIECE, asked, delays, paced, pieces_of, title_of
+from hitsend.engine.spare_time import SpareTime, text_of
 from hitsend.errors import Conflict, EngineDown, PromptTooLong, UnknownModel
 from hitsend.events import Span
 from hitsend.messages import (
     Alternative,
+    Begun,
     Message,
     Part,
     Sampling,
@@ -58,9 +63,19 @@ MAX_SEEN = 4096
 
 
 class ScriptedEngine:
-    def __init__(self, answers: Iterable[Script] = (), num_window_tokens: int = 8192) -> None:
-        """`answers` are given first, in order; after them the messages direct."""
+    def __init__(
+        self,
+        answers: Iterable[Script] = (),
+        num_window_tokens: int = 8192,
+        asides: Iterable[Script] = (),
+        read_s: float = 0.0,
+    ) -> None:
+        """`answers` are given first, in order; after them the messages direct. So with `asides`,
+        after which come titles. Reading ahead takes `read_s`."""
         self._answers = deque(answers)
+        self._asides = deque(asides)
+        self._read_s = read_s
+        self._spare_time = SpareTime()
         self._num_busy = 0
         self._seen: dict[int, None] = {}
         self._facts = ModelFacts(
@@ -146,13 +161,38 @@ class ScriptedEngine:
         pieces = PIECE.findall(text)
         return Pieces(tuple(map(_text_id, pieces)), tuple(piece.encode() for piece in pieces))
 
-    async def prefill(self, prompt: Prompt) -> None:
-        self._remember(prompt)
+    async def prefill(self, prompt: Prompt) -> Prefilled:
+        async def read() -> Prefilled:
+            await asyncio.sleep(self._read_s)
+            num_cached_tokens = self._remember(prompt)
+            num_evaluated_tokens = prompt.num_tokens - num_cached_tokens
+            return Prefilled(num_cached_tokens, num_evaluated_tokens, self._read_s * 1000, True)
+
+        try:
+            return await self._spare_time.use(read, reads=prompt)
+        except GaveWay:
+            return Prefilled()
+
+    async def aside(self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True) -> str:
+        async def say() -> str:
+            script = self._asides.popleft() if self._asides else Script(title_of(asked(prompt)))
+            return await text_of(self._answer(script, prompt, sampling))
+
+        return await self._spare_time.use(say, can_wait=can_wait)
 
     async def generate(
-        self, prompt: Prompt, sampling: Sampling
+        self, prompt: Prompt, sampling: Sampling, lane: str = ""
     ) -> AsyncGenerator[Generation, None]:
-        script = self._answers.popleft() if self._answers else parse_script(asked(prompt))
+        with self._spare_time.person():
+            await self._spare_time.end(prompt)
+            script = self._answers.popleft() if self._answers else parse_script(asked(prompt))
+            async with aclosing(self._answer(script, prompt, sampling)) as steps:
+                async for step in steps:
+                    yield step
+
+    async def _answer(
+        self, script: Script, prompt: Prompt, sampling: Sampling
+    ) -> AsyncGenerator[Generation, None]:
         if script.is_down:
             raise EngineDown("The script says that the engine is down.")
         num_left = prompt.num_window_tokens - prompt.num_tokens
@@ -231,7 +271,8 @@ def _stretches(
         yield "template", -1, [END_ID]
     yield "template", -1, [ROLES.index("assistant")]
     if begun is not None:
-        yield begun.source, len(said), _ids(begun.text)
+        known = begun.token_ids if isinstance(begun, Begun) else ()
+        yield begun.source, len(said), list(known) or _ids(begun.text)
 
 
 def _written(part: Part) -> str:

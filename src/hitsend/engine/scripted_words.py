@@ -14,6 +14,7 @@ from hitsend.engine.script import Script
 from hitsend.errors import EngineLost
 from hitsend.messages import Sampling
 
+NUM_TITLE_WORDS = 3
 PIECE = re.compile(r"\s?\S{1,8}|\s")
 
 
@@ -35,6 +36,13 @@ def pieces_of(
         pieces = PIECE.findall("".join(pieces)[: min(stops)])
     num_most = min(sampling.max_tokens or num_left, num_left)
     return pieces[:num_most], len(pieces) > num_most, num_before
+
+
+def title_of(message: str) -> str:
+    """What an aside says unless it is told: the longest words, in the order they were said."""
+    words = re.findall(r"\w+", message)
+    longest = sorted(words, key=len, reverse=True)[:NUM_TITLE_WORDS]
+    return " ".join(word for word in words if word in longest).capitalize() or "Nothing"
 
 
 def _from_last_word(pieces: list[str], prompt: Prompt) -> tuple[list[str], int]:

@@ -59,5 +59,8 @@ class Template:
     async def ids_of_text(self, text: str) -> tuple[int, ...]:
         return await self.tokenizer.ids_of_text(text)
 
+    async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
+        return await self.tokenizer.text_of_ids(ids)
+
     def is_plain(self, text: str) -> bool:
         return self.tokenizer.vocabulary.is_plain(text)

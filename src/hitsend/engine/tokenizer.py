@@ -22,6 +22,10 @@ class _Tokenized(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
 
 
+class _Detokenized(msgspec.Struct, frozen=True):
+    content: str
+
+
 class _Piece(msgspec.Struct, frozen=True):
     id: int
     piece: str | tuple[int, ...]
@@ -65,6 +69,12 @@ class Tokenizer:
             tuple([one.id for one in found]),
             tuple([_bytes(one.piece) for one in found]),
         )
+
+    async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
+        """None where there are no such tokens."""
+        request = msgspec.json.encode({"tokens": ids})
+        answer = await self._http.request("POST", "/detokenize", request)
+        return read_answer(answer, _Detokenized).content if answer.status == 200 else None
 
     async def _ids(self, question: _Question) -> tuple[int, ...]:
         if (ids := self._kept.get(question)) is not None:

@@ -4,17 +4,19 @@ Written from vLLM's API and tried against a server that imitates it, never again
 vLLM parses special tokens in any text, so text is cut inside whatever looks like one.
 """
 
+import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
 from hitsend.engine import encoding
-from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prompt
+from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
 from hitsend.engine.hearing import Count, Piece, listen
 from hitsend.engine.http import Http
 from hitsend.engine.look_alikes import LookAlikes
 from hitsend.engine.openai_request import Json, sampling_json
+from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.token_strings import bytes_of
 from hitsend.engine.upstream import Problem, read_answer
 from hitsend.errors import Refused
@@ -65,11 +67,14 @@ class VllmDialect:
         }
         return listen(self._http, "/v1/completions", request, prompt, _read_chunk)
 
-    async def prefill(self, prompt: Prompt) -> None:
-        """It always says something; one token is the least."""
+    async def prefill(self, prompt: Prompt, spare_time: SpareTime) -> Prefilled:
+        """It always says something; one token is the least. How much was cached it does not."""
+        asked_at = time.perf_counter()
         request = _request(prompt, Sampling(max_tokens=1))
         answer = await self._http.request("POST", "/v1/completions", msgspec.json.encode(request))
         read_answer(answer, object, prompt.model)
+        took_ms = round((time.perf_counter() - asked_at) * 1000, 1)
+        return Prefilled(0, prompt.num_tokens, took_ms, is_whole=True)
 
     def _model(self, name: str) -> "VllmModel":
         return self._models.setdefault(name, VllmModel(self._http, name))
@@ -103,6 +108,9 @@ class VllmModel:
         for piece in self._look_alikes.cut(text):
             ids += await self._ids(piece)
         return tuple(ids)
+
+    async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
+        return await self._text(ids)
 
     def is_plain(self, text: str) -> bool:
         return self._look_alikes.is_plain(text)

@@ -1,14 +1,17 @@
 """Step 2. What should the model see? Instructions, what was said before, the message."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from hitsend.errors import Conflict, Refused
-from hitsend.events import Action, ContextBuilt, Ending, Section
-from hitsend.messages import Message, Part, Text
+from hitsend.events import Action, AnyEvent, ContextBuilt, Ending, Section, TextArrived
+from hitsend.messages import Begun, Message, Part, Text
 from hitsend.send import Turn
 from hitsend.settings import Settings
 from hitsend.store import Store, StoredMessage
+
+UNTOLD = -1
+"""The id of a token the engine did not tell."""
 
 CUT_SHORT: frozenset[Ending] = frozenset({"length", "stopped", "interrupted", "failed"})
 
@@ -44,7 +47,7 @@ async def _history(turn: Turn, store: Store) -> list[Message]:
         case "variant":
             messages[-1] = Message("user", messages[-1].parts, "user")
         case "continue":
-            messages = _to_be_continued(messages)
+            messages = _to_be_continued(messages, await _token_ids(turn, path, store))
     return messages
 
 
@@ -66,7 +69,27 @@ def _joined(parts: Iterable[Part]) -> Iterator[Part]:
             yield from run
 
 
-def _to_be_continued(messages: Sequence[Message]) -> list[Message]:
+async def _token_ids(turn: Turn, path: Sequence[StoredMessage], store: Store) -> tuple[int, ...]:
+    """The tokens of the answer so far, if they are those of the model that goes on."""
+    written = [*takewhile(lambda stored: stored.role == "assistant", reversed(path))]
+    if any(stored.model != turn.model or stored.is_imported for stored in written):
+        return ()
+    ids: list[int] = []
+    for stored in reversed(written):
+        events = await store.turns.events(stored.turn_id, turn.send.user_id)
+        ids += _ids_of_characters(stamped.event for stamped in events)
+    return () if UNTOLD in ids else tuple(ids)
+
+
+def _ids_of_characters(events: Iterable[AnyEvent]) -> list[int]:
+    """Without those at the end that began a character and did not come to complete it."""
+    tokens = [token for event in events if isinstance(event, TextArrived) for token in event.tokens]
+    while tokens and not tokens[-1].text:
+        tokens.pop()
+    return [token.token_id for token in tokens]
+
+
+def _to_be_continued(messages: Sequence[Message], token_ids: tuple[int, ...]) -> list[Message]:
     """What was asked last and what was answered so far are no history yet."""
     *before, answer = messages
     if not answer.text:
@@ -75,7 +98,7 @@ def _to_be_continued(messages: Sequence[Message]) -> list[Message]:
             param="parent_message_id",
         )
     asked = [Message(question.role, question.parts, "user") for question in before[-1:]]
-    return [*before[:-1], *asked, Message(answer.role, answer.parts, "answer")]
+    return [*before[:-1], *asked, Begun(answer.role, answer.parts, "answer", token_ids)]
 
 
 def _check_parent(parent: StoredMessage, action: Action) -> None:

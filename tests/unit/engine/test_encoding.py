@@ -11,9 +11,10 @@ from hitsend.engine.encoding import encode
 from hitsend.engine.openai_request import Json
 from hitsend.errors import Refused
 from hitsend.events import Span
-from hitsend.messages import Message, Text, Tool, ToolCall, ToolResult
+from hitsend.messages import Begun, Message, Text, Tool, ToolCall, ToolResult
 
 SPECIAL = 1_000_000
+PAIR = 0x10FFFE
 """`#` is this model's special token: as structure it is this id, as text its own code."""
 
 
@@ -33,6 +34,10 @@ class Letters:
 
     async def ids_of_text(self, text: str) -> tuple[int, ...]:
         return tuple(map(ord, text))
+
+    async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
+        """`PAIR` is a token of two letters, which text is never split into."""
+        return "".join("ab" if one == PAIR else chr(one) for one in ids)
 
     def is_plain(self, text: str) -> bool:
         return "#" not in text
@@ -125,6 +130,20 @@ async def test_an_answer_that_was_begun_is_left_open() -> None:
     encoded = await encode(Letters(), [user("Go"), begun])
     assert text_of(encoded.ids) == "\0user\nGo\0Once up#"
     assert encoded.spans[-1] == Span("answer", 1, len("Once up#"))
+
+
+async def test_an_answer_goes_on_from_the_tokens_it_was_written_in() -> None:
+    begun = Begun("assistant", (Text("cab"),), "answer", (ord("c"), PAIR))
+    encoded = await encode(Letters(), [user("Go"), begun])
+    assert encoded.ids[-2:] == (ord("c"), PAIR)
+    assert encoded.spans[-1] == Span("answer", 1, 2)
+
+
+@pytest.mark.parametrize("ids", [(), (PAIR,), (ord("c"), PAIR, PAIR), (ord("C"), PAIR)])
+async def test_tokens_that_spell_another_text_are_not_used(ids: tuple[int, ...]) -> None:
+    begun = Begun("assistant", (Text("cab"),), "answer", ids)
+    encoded = await encode(Letters(), [user("Go"), begun])
+    assert encoded.ids[-3:] == tuple(map(ord, "cab"))
 
 
 async def test_an_answer_that_is_only_said_to_be_the_last_message_is_closed() -> None:

@@ -25,7 +25,7 @@ from tests.unit.engine.remote_world import (
     text_of,
 )
 
-from hitsend.engine.contract import Finished, Generated, PromptWasRead
+from hitsend.engine.contract import Finished, GaveWay, Generated, Prefilled, PromptWasRead
 from hitsend.engine.remote import RemoteEngine
 from hitsend.engine.tool_calls import ToolCallParser
 from hitsend.errors import (
@@ -307,3 +307,34 @@ async def test_a_server_without_a_list_of_models_is_taken_by_the_name_that_was_s
 
     async with engine_on(only_chat, model="mine") as (engine, _):
         assert (await engine.resolve("auto")).name == "mine"
+
+
+async def test_an_aside_is_the_text_alone() -> None:
+    answer = ChatServer(sse(delta("Hel"), delta("lo"), delta(finish="stop"), USAGE))
+    async with engine_on(answer) as (engine, _):
+        assert await engine.aside(await engine.encode("auto", HELLO), PLAIN) == "Hello"
+        assert engine.status().num_busy_slots == 0
+
+
+async def test_an_aside_gives_way_to_a_person() -> None:
+    fake, is_asked = ChatServer(sse(delta("Hello"), delta(finish="stop"), USAGE)), asyncio.Event()
+
+    async def silent_at_first(request: Request, writer: asyncio.StreamWriter) -> None:
+        if request.path == CHAT and not is_asked.is_set():
+            is_asked.set()
+            await asyncio.Event().wait()
+        await fake(request, writer)
+
+    async with engine_on(silent_at_first) as (engine, server):
+        prompt = await engine.encode("auto", HELLO)
+        aside = asyncio.create_task(engine.aside(prompt, PLAIN))
+        await is_asked.wait()
+        assert text_of(await answer_of(engine)) == "Hello"
+        with pytest.raises(GaveWay):
+            await aside
+        await server.client_left.wait()
+
+
+async def test_a_server_that_cannot_read_ahead_says_that_nothing_was_read() -> None:
+    async with engine_on(ChatServer(b"")) as (engine, _):
+        assert await engine.prefill(await engine.encode("auto", HELLO)) == Prefilled()

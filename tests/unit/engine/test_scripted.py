@@ -8,14 +8,16 @@ import pytest
 from hitsend.engine import (
     Delayed,
     Finished,
+    GaveWay,
     Generated,
     Generation,
+    Prefilled,
     PromptWasRead,
     Script,
     ScriptedEngine,
 )
 from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
-from hitsend.messages import Message, Sampling, Source, Text, Tool, ToolCall, ToolResult
+from hitsend.messages import Begun, Message, Sampling, Source, Text, Tool, ToolCall, ToolResult
 
 PLAIN = Sampling()
 
@@ -210,3 +212,30 @@ async def test_a_delay_is_told_before_the_prompt_is_read() -> None:
     steps = await say(ScriptedEngine(), "!script load=1ms queue=1 wait=1ms\nHi")
     assert steps[:3] == [Delayed("loading"), Delayed("queue", 1), Delayed("queue", 0)]
     assert isinstance(steps[3], PromptWasRead)
+
+
+async def test_an_aside_is_a_title_unless_the_script_says_otherwise() -> None:
+    engine = ScriptedEngine(asides=[Script("Boats")])
+    prompt = await engine.encode("auto", [user("How do sailors navigate at night?")])
+    assert await engine.aside(prompt, PLAIN) == "Boats"
+    assert await engine.aside(prompt, PLAIN) == "Sailors navigate night"
+
+
+async def test_asides_and_reading_ahead_give_way_to_a_person() -> None:
+    engine = ScriptedEngine(asides=[Script(num_until_silence=0)], read_s=60)
+    prompt = await engine.encode("auto", [user("Hi")])
+    aside = asyncio.create_task(engine.aside(prompt, PLAIN))
+    await asyncio.sleep(0)
+    await say(engine, "!script\nHello")
+    with pytest.raises(GaveWay):
+        await aside
+    reading = asyncio.create_task(engine.prefill(prompt))
+    await asyncio.sleep(0)
+    await say(engine, "!script\nHello")
+    assert await reading == Prefilled()
+
+
+async def test_an_answer_goes_on_from_the_tokens_it_was_written_in() -> None:
+    answer = Begun("assistant", (Text("One word"),), "answer", (7, 8, 9))
+    prompt = await ScriptedEngine().encode("auto", [user("Hi"), answer])
+    assert prompt.ids[-3:] == (7, 8, 9)

@@ -1,9 +1,16 @@
-"""Who may answer now: first come, first served, and never more than fits."""
+"""Who may answer now: lanes take turns, and there are never more answers than fit."""
 
 import asyncio
+from collections import Counter
 from contextlib import ExitStack, aclosing
+from random import Random
 
-from hitsend.engine.slots import Slots
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitsend.engine.slots import MAX_WAITING, Place, Slots
+from hitsend.errors import Overloaded
 
 
 async def held(slots: Slots, num_tokens: int, name: str, order: list[str]) -> None:
@@ -87,4 +94,121 @@ async def test_those_who_wait_are_told_how_many_are_before_them() -> None:
             assert await anext(told) == 0
             answering.close()
             assert [num_ahead async for num_ahead in told] == []
+    assert slots.is_idle
+
+
+class Crowd:
+    """Answers that wait or run, to be let go one by one."""
+
+    def __init__(self, slots: Slots) -> None:
+        self.slots = slots
+        self._leaving: dict[Place, ExitStack] = {}
+
+    def come(self, lane: str, num_tokens: int = 10) -> Place:
+        stack = ExitStack()
+        place = stack.enter_context(self.slots.take_place(num_tokens, lane))
+        self._leaving[place] = stack
+        return place
+
+    def go(self, place: Place) -> None:
+        self._leaving.pop(place).close()
+
+    @property
+    def running(self) -> list[Place]:
+        """Those let in, in the order they came."""
+        return [place for place in self._leaving if place.is_in.is_set()]
+
+
+async def told(slots: Slots, place: Place) -> int:
+    async with aclosing(slots.num_ahead(place)) as telling:
+        return await anext(telling)
+
+
+async def test_who_asks_once_goes_before_who_asks_for_much() -> None:
+    crowd = Crowd(Slots(1, 100))
+    running, *much = [crowd.come("much") for _ in range(5)]
+    once = crowd.come("once")
+    assert [await told(crowd.slots, place) for place in much] == [1, 2, 3, 4]
+    assert await told(crowd.slots, once) == 0
+    crowd.go(running)
+    assert once.is_in.is_set()
+    crowd.go(once)
+    assert crowd.running == [much[0]]
+
+
+async def test_a_lane_that_has_an_answer_running_goes_behind_one_that_has_none() -> None:
+    crowd = Crowd(Slots(2, 100))
+    first, _second = crowd.come("a"), crowd.come("b")
+    more, new = crowd.come("a"), crowd.come("c")
+    assert (await told(crowd.slots, new), await told(crowd.slots, more)) == (0, 1)
+    crowd.go(first)
+    assert new.is_in.is_set()
+    assert not more.is_in.is_set()
+
+
+@given(num_lanes=st.integers(1, 6), num_slots=st.integers(1, 4), num_served=st.integers(1, 60))
+async def test_lanes_that_always_want_are_served_equally_often(
+    num_lanes: int, num_slots: int, num_served: int
+) -> None:
+    crowd, served = Crowd(Slots(num_slots, 10 * num_slots)), Counter[str]()
+    lanes = [str(number) for number in range(num_lanes)]
+    for lane in lanes * (num_slots + 1):
+        crowd.come(lane)
+    for _ in range(num_served):
+        done = crowd.running[0]
+        served[done.lane] += 1
+        crowd.come(done.lane)
+        crowd.go(done)
+    counts = [served[lane] for lane in lanes]
+    assert max(counts) - min(counts) <= 1
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 60)), min_size=1, max_size=40),
+    st.randoms(use_true_random=False),
+)
+async def test_whoever_waits_gets_in_whatever_comes_after(
+    coming: list[tuple[str, int]], chance: Random
+) -> None:
+    crowd = Crowd(Slots(3, 60))
+    crowd.come("a", 40)
+    large = crowd.come("b", 60)
+    num_gone = 0
+    for lane, num_tokens in coming * 4:
+        if large.is_in.is_set():
+            break
+        crowd.come(lane, num_tokens)
+        crowd.go(chance.choice(crowd.running))
+        num_gone += 1
+    assert large.is_in.is_set()
+    assert num_gone <= 4, "each other lane goes before it once at most"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 30)), max_size=30),
+    st.randoms(use_true_random=False),
+)
+async def test_the_place_that_is_told_is_the_place_in_the_order(
+    coming: list[tuple[str, int]], chance: Random
+) -> None:
+    slots = Slots(2, 40)
+    crowd = Crowd(slots)
+    places = [crowd.come(lane, num_tokens) for lane, num_tokens in coming]
+    while running := crowd.running:
+        waiting = [place for place in places if not place.is_in.is_set()]
+        ahead = {place: await told(slots, place) for place in waiting}
+        assert sorted(ahead.values()) == list(range(slots.num_waiting))
+        crowd.go(chance.choice(running))
+        assert slots.num_busy == len(crowd.running) <= 2
+    assert slots.is_idle
+    assert slots.has_room(40)
+
+
+def test_a_queue_has_an_end() -> None:
+    slots = Slots(1, 100)
+    with ExitStack() as waiting:
+        for _ in range(MAX_WAITING + 1):
+            waiting.enter_context(slots.take_place(1))
+        with pytest.raises(Overloaded), slots.take_place(1):
+            pytest.fail("let in")
     assert slots.is_idle
