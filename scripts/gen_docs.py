@@ -15,7 +15,8 @@ import msgspec
 
 from hitsend import events
 from hitsend.cli.flags import describe
-from hitsend.server.routes import ROUTES
+from hitsend.server.calls import Endpoint, SocketEndpoint
+from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.settings import HINTS, NAMES, PREFIX, Settings
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -40,7 +41,7 @@ ROUTE_LIST = """\
 # Routes
 
 Every route, and who may call it. A session is a browser's cookie; an API key goes into
-`Authorization: Bearer`.
+`Authorization: Bearer`. `WS` is a [WebSocket](websocket.md), and a ticket is its way in.
 """
 
 
@@ -58,10 +59,11 @@ def events_page() -> list[str]:
 
 
 def routes_page() -> list[str]:
+    every: list[Endpoint | SocketEndpoint] = [*ROUTES, *SOCKETS]
     heads = ("method", "path", "who", "what it does")
     rows = [
         (f"`{route.method}`", f"`{route.path}`", route.access.value, route.summary)
-        for route in ROUTES
+        for route in every
     ]
     return [ROUTE_LIST, *_table(heads, rows)]
 

@@ -19,6 +19,7 @@ from hitsend.events import (
     MessageAdded,
     PromptEncoded,
     PromptRead,
+    PromptWarmed,
     Section,
     Span,
     Stamped,
@@ -174,6 +175,18 @@ def delayed() -> Events:
     yield from finished(3)
 
 
+def warmed() -> Events:
+    """The prompt was read while the message was typed; the model finds a title once it is done."""
+    asked = "How long do I boil an egg?"
+    for event in begun(asked, title=asked):
+        yield event
+        if isinstance(event, TurnAccepted):
+            yield PromptWarmed(True, 10, 120.0)
+    yield from with_first_word(said("Seven", " minutes."))
+    yield from finished(2)
+    yield TitleChosen("Boiling an egg", 2)
+
+
 def with_first_word(arrivals: Iterator[AnyEvent]) -> Iterator[AnyEvent]:
     """As the runner tells it: the first arrival says when it came."""
     yield msgspec.structs.replace(next(arrivals), first_word_ms=31.5)
@@ -223,6 +236,7 @@ RECORDED = (
     variant,
     continued,
     delayed,
+    warmed,
     long,
 )
 

@@ -29,7 +29,10 @@
 Foreign exceptions are translated where they enter (engine, store) and nowhere else.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
+
+from hitsend.allowance import Allowance
 
 
 class HitsendError(Exception):
@@ -90,6 +93,17 @@ class TooLarge(Refused):
 class TooFast(Refused):
     code = "rate_limit_exceeded"
     status = 429
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        retry_after_s: float | None = None,
+        allowances: Sequence[Allowance] = (),
+    ) -> None:
+        super().__init__(message, param=param, retry_after_s=retry_after_s)
+        self.allowances = allowances
 
 
 class QuotaSpent(TooFast):

@@ -20,8 +20,17 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from hitsend import transcript
+from hitsend.crash import crash_here
 from hitsend.errors import Overloaded, StoreDown, Unavailable
-from hitsend.events import AnyEvent, Stamped, TitleChosen, TurnFinished, TurnStarted
+from hitsend.events import (
+    AnyEvent,
+    Stamped,
+    TextArrived,
+    TitleChosen,
+    TurnFinished,
+    TurnStarted,
+)
+from hitsend.mailbox import Mailbox
 from hitsend.messages import Sampling
 from hitsend.store import Closing, Entry, Store, TurnRow
 from hitsend.work import PATIENCE_S, RunningTurn, Work, is_end
@@ -31,6 +40,8 @@ log = logging.getLogger(__name__)
 RETRY_S = 0.5
 """How long to wait before a commit that failed is tried again."""
 MAX_TURNS = 512
+NUM_CLOSED_AT_ONCE = 50
+"""Of the turns that a crash left open: in one read and one write."""
 
 
 class TurnBegan(msgspec.Struct, frozen=True):
@@ -63,6 +74,10 @@ class _Batch(NamedTuple):
     def has_end(self) -> bool:
         return any(is_end(stamped.event) for stamped in self.events)
 
+    @property
+    def has_text(self) -> bool:
+        return any(isinstance(stamped.event, TextArrived) for stamped in self.events)
+
 
 class Runner:
     def __init__(self, store: Store, max_turns: int = MAX_TURNS) -> None:
@@ -73,13 +88,18 @@ class Runner:
         self._dirty: list[Work] = []
         self._something = asyncio.Event()
         self._committing: asyncio.Task[None] | None = None
-        self._watchers: defaultdict[str, set[asyncio.Queue[News]]] = defaultdict(set)
+        self._watchers: defaultdict[str, set[Mailbox[News]]] = defaultdict(set)
         self._is_closing = False
 
     @property
     def is_open(self) -> bool:
         """Whether new turns are taken."""
         return not self._is_closing
+
+    def load(self) -> float:
+        """How much of the room for turns is taken, from 0 to 1."""
+        num_running = sum(work.turn.finished_at is None for work in self._turns.values())
+        return (num_running + len(self._starting)) / self._max_turns
 
     async def open(self) -> None:
         """Close what a crash left open, then begin to commit."""
@@ -116,7 +136,7 @@ class Runner:
 
     async def watch(self, user_id: str) -> AsyncGenerator[News, None]:
         """What becomes of the person's turns: those that run, and what happens from now on."""
-        queue: asyncio.Queue[News] = asyncio.Queue()
+        queue: Mailbox[News] = Mailbox()
         for turn in [work.turn for work in self._turns.values() if work.turn.user_id == user_id]:
             if turn.finished_at is None:
                 queue.put_nowait(TurnBegan(turn.turn_id, turn.conversation_id))
@@ -158,8 +178,9 @@ class Runner:
         self._is_closing = True
         if self._starting:
             await asyncio.wait(self._starting, timeout=PATIENCE_S)
-        if running := [asyncio.create_task(w.turn.until_done()) for w in self._turns.values()]:
-            _, late = await asyncio.wait(running, timeout=grace_s)
+        running = [work.turn for work in self._turns.values() if work.turn.finished_at is None]
+        if ends := [asyncio.create_task(turn.until_finished()) for turn in running]:
+            _, late = await asyncio.wait(ends, timeout=grace_s)
             for waiting in late:
                 waiting.cancel()
 
@@ -180,8 +201,7 @@ class Runner:
 
     def _check_room(self) -> None:
         """Asked once, before anything is done for the turn: who is let in stays in."""
-        num_running = sum(work.turn.finished_at is None for work in self._turns.values())
-        if num_running + len(self._starting) >= self._max_turns:
+        if self.load() >= 1:
             raise Overloaded(
                 "Too many answers are being written. Try again in a moment.", retry_after_s=5
             )
@@ -235,10 +255,13 @@ class Runner:
             Entry(batch.work.turn.turn_id, stamped) for batch in batches for stamped in batch.events
         ]
         closings = [_closing(batch, now) for batch in batches if _closes(batch)]
+        crash_here("before-final", lambda: bool(closings))
         if entries:
             await self._stored(entries, closings)
+        crash_here("after-final", lambda: bool(closings))
         for batch in batches:
             self._publish(batch, now)
+        crash_here("after-first-delta", lambda: any(batch.has_text for batch in batches))
 
     def _publish(self, batch: _Batch, now: float) -> None:
         turn = batch.work.turn
@@ -265,17 +288,26 @@ class Runner:
                 await asyncio.sleep(RETRY_S)
 
     async def _interrupt_unfinished(self) -> None:
-        for turn in await self._store.turns.unfinished():
-            log_so_far = await self._store.turns.all_events(turn.id)
-            # Accepted, and killed before its first commit: the row knows how it began.
-            begun = log_so_far or [Stamped(1, 0.0, _started(turn))]
-            last = Stamped(len(begun) + 1, begun[-1].at_ms, TurnFinished("interrupted"))
-            whole = [*begun, last]
-            said = transcript.fold(stamped.event for stamped in whole)
-            await self._store.turns.append(
-                [Entry(turn.id, stamped) for stamped in whole[len(log_so_far) :]],
-                [Closing(turn.id, said, time.time())],
-            )
+        turns, now = await self._store.turns.unfinished(), time.time()
+        for start in range(0, len(turns), NUM_CLOSED_AT_ONCE):
+            some = turns[start : start + NUM_CLOSED_AT_ONCE]
+            logs = await self._store.turns.logs([turn.id for turn in some])
+            ends = [_interrupted(turn, logs[turn.id], now) for turn in some]
+            entries = [entry for missing, _ in ends for entry in missing]
+            await self._store.turns.append(entries, [closing for _, closing in ends])
+
+
+def _interrupted(
+    turn: TurnRow, log_so_far: Sequence[Stamped], now: float
+) -> tuple[list[Entry], Closing]:
+    """What is missing from the log of a turn that a crash cut off, and what it comes to."""
+    # Accepted, and killed before its first commit: the row knows how it began.
+    begun = log_so_far or [Stamped(1, 0.0, _started(turn))]
+    last = Stamped(len(begun) + 1, begun[-1].at_ms, TurnFinished("interrupted"))
+    whole = [*begun, last]
+    said = transcript.fold(stamped.event for stamped in whole)
+    missing = [Entry(turn.id, stamped) for stamped in whole[len(log_so_far) :]]
+    return missing, Closing(turn.id, said, now)
 
 
 async def _told(events: Sequence[Stamped]) -> AsyncGenerator[Sequence[Stamped], None]:

@@ -1,9 +1,20 @@
 """What a turn starts from: the Send as it came in, and the Turn it becomes once admitted."""
 
+import hashlib
+
 import msgspec
 
 from hitsend.events import Action, TurnStarted
 from hitsend.messages import Message, Sampling, Text, Tool
+
+
+class Warmth(msgspec.Struct, frozen=True):
+    """What was read ahead of a Send, while it was being typed."""
+
+    is_whole: bool
+    """False where the reading still went on when the message came."""
+    num_tokens: int
+    read_ms: float
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +36,17 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     must_call: bool = False
     """The answer has to be a call of one of the tools."""
+    key: str | None = None
+    """The same key asks for the same turn, however often it comes."""
+    key_id: str | None = None
+    """The API key it came with."""
+    warmth: Warmth | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what is asked for: not of how it came, or of what it is called."""
+        asked = msgspec.structs.replace(self, key=None, key_id=None, warmth=None)
+        return hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

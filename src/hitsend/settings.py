@@ -222,8 +222,9 @@ def _from_environment(environ: Mapping[str, str]) -> Layer:
     }
 
 
-ELSEWHERE = frozenset({PREFIX + "CONFIG", PREFIX + "URL", PREFIX + "KEY"})
-"""Variables that are not settings of the server: the file itself, and what a client uses."""
+ELSEWHERE = frozenset(PREFIX + name for name in ("CONFIG", "URL", "KEY", "CRASH_AT"))
+"""Variables that are not settings of the server: the file itself, what a client uses, and where
+a test wants a crash."""
 
 
 def _from_flags(flags: Mapping[str, object]) -> Layer:

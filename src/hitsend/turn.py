@@ -1,6 +1,6 @@
 """The journey of one message, from Send to the last word. Read this file first.
 
-    admit -> context -> encode -> accept -> answer
+    admit -> context -> encode -> accept -> answer (-> title)
 
 Each step is one function in `steps/`; this file only puts them in order. What a step
 learned is yielded as an event, and whoever follows the turn (the page, an SDK, the log, a
@@ -10,14 +10,23 @@ answer.
 What is raised before `TurnAccepted` is a refusal: the sender is told at once and nothing is
 kept. From `TurnAccepted` on nothing is lost: what fails becomes an event. `runner.py` numbers,
 times, stores and shows the events; stopping a turn is cancelling it, and what was said stays.
+With `TurnFinished` the turn is over for everyone who waits. What may follow is an afterword: a
+better title for a new conversation, found while the engine has nothing else to do.
 """
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from hitsend.engine import Engine
-from hitsend.events import AnswerFinished, AnyEvent, Ending, PromptEncoded, TurnFinished
+from hitsend.engine import Engine, Prompt
+from hitsend.events import (
+    AnswerFinished,
+    AnyEvent,
+    Ending,
+    PromptEncoded,
+    TitleChosen,
+    TurnFinished,
+)
 from hitsend.send import Send
 from hitsend.settings import Settings
 from hitsend.steps.accept import accept
@@ -25,6 +34,7 @@ from hitsend.steps.admit import admit
 from hitsend.steps.answer import answer
 from hitsend.steps.context import build_context
 from hitsend.steps.encode import encode_prompt
+from hitsend.steps.title import find_title
 from hitsend.store import Store
 
 
@@ -49,25 +59,31 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     prompt, encoded = await encode_prompt(context, turn, engine)
     yield encoded
 
-    for event in await accept(turn, store):
+    num_granted, accepted = await accept(turn, prompt, store)
+    for event in accepted:
         yield event
 
     ending: Ending = "stop"
-    async with aclosing(answer(turn, prompt, engine)) as answering:
+    heard: list[AnyEvent] = []
+    async with aclosing(answer(turn, prompt, num_granted, engine)) as answering:
         async for event in answering:
             yield event
+            heard.append(event)
             if isinstance(event, AnswerFinished):
                 ending = event.ending
 
     yield TurnFinished(ending)
 
+    if settings.model_titles and (title := await find_title(turn, heard, engine)):
+        yield TitleChosen(title, revision=2)
 
-async def weigh(send: Send, services: Services) -> PromptEncoded:
-    """What a Send would take of the model's window, by the same steps. Nothing is kept, no
-    model is loaded for it, and what would refuse the Send is raised here too."""
+
+async def weigh(send: Send, services: Services) -> tuple[Prompt, PromptEncoded]:
+    """What a Send would give the model to read, and how much of its window that takes, by the
+    same steps. Nothing is kept, no model is loaded for it, and what would refuse the Send is
+    raised here too."""
     settings, store, engine = services.settings, services.store, services.engine
     await engine.require_ready(send.model)
     turn = await admit(send, engine, settings)
     context, _ = await build_context(turn, store, settings)
-    _, encoded = await encode_prompt(context, turn, engine)
-    return encoded
+    return await encode_prompt(context, turn, engine)

@@ -13,6 +13,7 @@ from itertools import groupby
 
 import msgspec
 
+from hitsend.crash import crash_here
 from hitsend.errors import HitsendError, StoreDown, Unavailable
 from hitsend.events import (
     AnyEvent,
@@ -70,6 +71,13 @@ class RunningTurn:
         async with aclosing(self.follow(len(self.log))) as batches:
             async for _ in batches:
                 continue
+
+    async def until_finished(self) -> None:
+        """Until its end is stored. It may still look for a title then."""
+        async with aclosing(self.follow(len(self.log))) as batches:
+            async for _ in batches:
+                if self.finished_at is not None:
+                    return
 
     def publish(self, batch: Sequence[Stamped], is_done: bool) -> None:
         self.log.extend(batch)
@@ -182,6 +190,7 @@ class Work:
             self._tell(self)
         at_ms = self._now_ms()
         if not self._has_spoken and isinstance(event, TextArrived) and event.text:
+            crash_here("before-first-delta")
             self._has_spoken = True
             event = msgspec.structs.replace(event, first_word_ms=at_ms)
         self._untold.append((at_ms, event))

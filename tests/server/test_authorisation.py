@@ -8,9 +8,9 @@ import pytest
 from tests.server.world import Someone, World
 
 from hitsend.credentials import hash_token, new_token
-from hitsend.server.calls import Access, Endpoint
+from hitsend.server.calls import Access, Endpoint, SocketEndpoint
 from hitsend.server.people import COOKIE
-from hitsend.server.routes import ROUTES
+from hitsend.server.routes import ROUTES, SOCKETS
 
 FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
 EXPECTED = {
@@ -50,7 +50,29 @@ EXPECTED = {
     "POST /backend-api/models/{name:path}/pull": Access.ADMIN,
     "DELETE /backend-api/models/{name:path}": Access.ADMIN,
     "GET /backend-api/rules": Access.PERSON,
+    "GET /backend-api/limits/mine": Access.PERSON,
+    "GET /backend-api/limits": Access.ADMIN,
+    "PUT /backend-api/limits/{scope}": Access.ADMIN,
+    "PUT /backend-api/limits/{scope}/{target}": Access.ADMIN,
+    "DELETE /backend-api/limits/{scope}": Access.ADMIN,
+    "DELETE /backend-api/limits/{scope}/{target}": Access.ADMIN,
+    "GET /backend-api/groups": Access.ADMIN,
+    "POST /backend-api/groups": Access.ADMIN,
+    "PATCH /backend-api/groups/{group_id}": Access.ADMIN,
+    "DELETE /backend-api/groups/{group_id}": Access.ADMIN,
+    "GET /backend-api/usage": Access.PERSON,
+    "GET /backend-api/usage/everyone": Access.ADMIN,
+    "GET /backend-api/prices": Access.ADMIN,
+    "PUT /backend-api/prices/{model:path}": Access.ADMIN,
+    "DELETE /backend-api/prices/{model:path}": Access.ADMIN,
     "GET /backend-api/status": Access.PERSON,
+    "POST /backend-api/sentinel/chat-requirements/prepare": Access.PERSON,
+    "POST /backend-api/sentinel/req": Access.PERSON,
+    "POST /backend-api/sentinel/chat-requirements/finalize": Access.PERSON,
+    "POST /backend-api/sentinel/ping": Access.PERSON,
+    "POST /backend-api/lat/r": Access.PERSON,
+    "POST /backend-api/telemetry": Access.PERSON,
+    "GET /backend-api/latency": Access.ADMIN,
     "GET /backend-api/conversations": Access.PERSON,
     "GET /backend-api/conversation/{conversation_id}": Access.PERSON,
     "PATCH /backend-api/conversation/{conversation_id}": Access.PERSON,
@@ -67,8 +89,13 @@ EXPECTED = {
     "GET /backend-api/share/{share_id}": Access.ANYONE,
     "POST /backend-api/f/conversation": Access.PERSON,
     "POST /backend-api/f/conversation/prepare": Access.PERSON,
+    "POST /backend-api/conversation/experimental/generate_autocompletions": Access.PERSON,
+    "POST /backend-api/f/conversation/resume": Access.PERSON,
     "GET /backend-api/f/conversation/{turn_id}/events": Access.PERSON,
+    "GET /backend-api/conversation/{conversation_id}/stream_status": Access.PERSON,
     "POST /backend-api/stop_conversation": Access.PERSON,
+    "GET /backend-api/celsius/ws/user": Access.PERSON,
+    "WS /backend-api/celsius/ws/connect": Access.TICKET,
     "GET /backend-api/turn/{turn_id}": Access.PERSON,
     "POST /v1/chat/completions": Access.KEY,
     "GET /v1/models": Access.KEY,
@@ -82,6 +109,7 @@ BODIES = {
     "POST /backend-api/folders": {"name": "Work"},
     "PATCH /backend-api/folders/{folder_id}": {"name": "mine now"},
     "POST /backend-api/conversation/{conversation_id}/shares": {"current_node": "{message_id}"},
+    "POST /backend-api/f/conversation/resume": {"conversation_id": "{conversation_id}"},
     "POST /backend-api/stop_conversation": {"conversation_id": "{conversation_id}"},
 }
 CANARY = "canary-5f1d"
@@ -89,12 +117,13 @@ CANARY = "canary-5f1d"
 guarded = [route for route in ROUTES if route.access is not Access.ANYONE]
 
 
-def name(route: Endpoint) -> str:
+def name(route: Endpoint | SocketEndpoint) -> str:
     return f"{route.method} {route.path}"
 
 
 def test_every_route_has_its_entry() -> None:
-    assert {name(route): route.access for route in ROUTES} == EXPECTED
+    every: list[Endpoint | SocketEndpoint] = [*ROUTES, *SOCKETS]
+    assert {name(route): route.access for route in every} == EXPECTED
 
 
 async def call(route: Endpoint, http: httpx2.AsyncClient, **ids: str) -> httpx2.Response:

@@ -5,16 +5,22 @@ import socket
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import ClassVar
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from tests.server.world import World
+from tests.server.world import Someone, World
 from uvicorn.server import ServerState
 
+from hitsend.events import AnswerStarted, AnyEvent, Stamped, TextArrived, TurnFinished, TurnStarted
+from hitsend.messages import Sampling
 from hitsend.server.app import build_app
 from hitsend.server.connection import Connection
+from hitsend.store import Closing, Entry, NewTurn
+from hitsend.transcript import fold
 
 ASKING = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 
@@ -30,6 +36,23 @@ class Patient(Hasty):
     """As long as there is no answer."""
 
     body_s = 60.0
+
+
+class Watched(Hasty):
+    """Remembers how much waited for its client, and whether it hung up."""
+
+    stuck_s = 1.0
+
+    most_waiting = 0
+    has_left: ClassVar[asyncio.Event]
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        Watched.most_waiting = max(self.most_waiting, self.transport.get_write_buffer_size())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.has_left.set()
 
 
 class Strict(Hasty):
@@ -201,3 +224,80 @@ async def test_there_is_an_end_to_every_body() -> None:
     async with hastily(listen, Strict) as port:
         assert await heard_by_who_never_ends(port, b"POST / HTTP/1.1\r\n") == b""
     assert 0 < num_received <= Strict.most_body_bytes + Strict.body_step
+
+
+NUM_CHARS = 4_000_000
+
+
+async def asking(port: int, path: str, key: str) -> socket.socket:
+    """With little room on the way, so that what is sent soon has to wait."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    connection.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(connection, ("127.0.0.1", port))
+    asked = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {key}\r\n\r\n"
+    await loop.sock_sendall(connection, asked.encode())
+    return connection
+
+
+async def long_answer(world: World, someone: Someone) -> str:
+    """More than fits on the way to anybody. Gives back its turn."""
+    turns, turn_id, answer_id = world.house.services.store.turns, str(uuid4()), str(uuid4())
+    await turns.accept(
+        NewTurn(
+            turn_id=turn_id,
+            user_id=someone.user_id,
+            conversation_id=None,
+            action="next",
+            model="scripted",
+            answer_id=answer_id,
+            created_at=0.0,
+        )
+    )
+    events: list[AnyEvent] = [
+        TurnStarted(turn_id, "", "next", "scripted", True, 0.0, Sampling()),
+        AnswerStarted(answer_id, None, "scripted"),
+        *[TextArrived("x" * 4000)] * (NUM_CHARS // 4000),
+        TurnFinished("stop"),
+    ]
+    entries = [Entry(turn_id, Stamped(i, 0.0, event)) for i, event in enumerate(events, 1)]
+    await turns.append(entries, [Closing(turn_id, fold(events), time.time())])
+    return turn_id
+
+
+async def test_who_does_not_read_holds_little_and_is_dropped_and_can_come_back(
+    world: World,
+) -> None:
+    ada = await world.someone("ada")
+    turn_id = await long_answer(world, ada)
+    path = f"/backend-api/f/conversation/{turn_id}/events?after=1"
+    Watched.has_left = asyncio.Event()
+    async with hastily(build_app(world.house), Watched) as port:
+        with await asking(port, path, ada.key):
+            async with asyncio.timeout(10):
+                await Watched.has_left.wait()
+    assert 65_536 <= Watched.most_waiting < 262_144
+    whole = await ada.follow(turn_id)
+    assert whole.is_done
+    assert whole.text == "x" * NUM_CHARS
+
+
+async def test_who_reads_slowly_is_not_dropped(world: World) -> None:
+    ada = await world.someone("ada")
+    turn_id = await long_answer(world, ada)
+    path = f"/backend-api/f/conversation/{turn_id}/events?after=1"
+    Watched.has_left = asyncio.Event()
+    num_bytes, loop = 0, asyncio.get_running_loop()
+    async with hastily(build_app(world.house), Watched) as port:
+        with await asking(port, path, ada.key) as connection:
+            began = time.monotonic()
+            async with asyncio.timeout(30):
+                while num_bytes < NUM_CHARS:
+                    received = await loop.sock_recv(connection, 65_536)
+                    assert received
+                    num_bytes += len(received)
+                    if time.monotonic() - began < 2 * Watched.stuck_s:
+                        with suppress(TimeoutError):
+                            async with asyncio.timeout(Watched.stuck_s / 20):
+                                await Watched.has_left.wait()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
+from msgspec.structs import replace
 from tests.server.world import World, message
 
 from hitsend.engine import ModelFacts, Prompt, ScriptedEngine
@@ -30,8 +31,8 @@ async def test_what_is_weighed_is_what_is_sent(world: World) -> None:
     turn_id = sent.headers["x-turn-exchange-id"]
     log = (await ada.http.get(f"/backend-api/turn/{turn_id}")).json()["events"]
     encoded = next(e["event"] for e in log if e["event"]["type"] == "PromptEncoded")
-    assert weight == {name: encoded[name] for name in weight}
-    assert set(weight) == {"num_tokens", "num_window_tokens", "num_dropped_messages", "is_exact"}
+    counts = ("num_tokens", "num_window_tokens", "num_dropped_messages", "is_exact")
+    assert {name: weight[name] for name in counts} == {name: encoded[name] for name in counts}
 
 
 async def test_weighing_stores_nothing_and_takes_no_slot(world: World) -> None:
@@ -109,7 +110,7 @@ async def test_a_person_weighs_one_draft_at_a_time_and_leaving_gives_it_up(
     engine = SlowToCount()
     async with (
         asyncio.timeout(10),
-        open_house(settings, engine) as house,
+        open_house(replace(settings, prewarm=False), engine) as house,
         listening(house) as url,
         AsyncExitStack() as stack,
     ):
@@ -137,7 +138,9 @@ class NotLoaded(ScriptedEngine):
         raise AssertionError("it was loaded")
 
 
-async def test_weighing_loads_no_model(settings: Settings) -> None:
+async def test_weighing_loads_no_model_and_says_that_nothing_was_counted(
+    settings: Settings,
+) -> None:
     async with (
         open_house(settings, NotLoaded()) as house,
         listening(house) as url,
@@ -145,5 +148,13 @@ async def test_weighing_loads_no_model(settings: Settings) -> None:
     ):
         ada = await World(house, url, stack).someone("ada")
         weighed = await ada.http.post(PREPARE, json=message("a draft"))
-        assert weighed.status_code == 503
-        assert "not loaded" in weighed.json()["error"]["message"]
+        assert weighed.status_code == 200
+        assert weighed.json() == {
+            "status": "skipped",
+            "conduit_token": None,
+            "warmup_state": "cold",
+            "num_tokens": None,
+            "num_window_tokens": None,
+            "num_dropped_messages": None,
+            "is_exact": None,
+        }

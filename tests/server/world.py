@@ -21,7 +21,7 @@ from hitsend.credentials import (
 from hitsend.server.calls import House
 from hitsend.server.people import COOKIE
 from hitsend.store import AccountRole
-from hitsend.wire.delta import DeltaDecoder
+from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.sse import SseEvent, SseParser
 
 PASSWORD = "correct horse battery"
@@ -58,7 +58,16 @@ class Heard:
         elif event.event == "delta":
             self.decoder.decode(event.data)
         elif event.event != "delta_encoding":
-            self.typed.append(msgspec.json.decode(event.data))
+            self._hear(msgspec.json.decode(event.data))
+
+    def _hear(self, typed: dict[str, Any]) -> None:
+        self.typed.append(typed)
+        if typed.get("type") == "stream_snapshot":
+            self.decoder, self.last_id = DeltaDecoder(), typed["seq"]
+            for channel, tree in typed["channels"].items():
+                self.decoder.take(Delta("", "add", tree, int(channel)))
+        if typed.get("type") in ("stream_snapshot", "stream_resumed"):
+            self.decoder.resume(msgspec.convert(typed["carry"], Carry))
 
     @property
     def messages(self) -> list[dict[str, Any]]:

@@ -311,5 +311,6 @@ async def test_a_store_that_breaks_for_one_turn_does_not_stop_the_others(world: 
     await world.store.conversations.delete(TALK, world.user_id)
     gate.set()
     assert (await read(turn))[-1].seq >= 1
-    next_turn = await world.runner.start(world.user_id, world.words("still here", gate=opened()))
+    another = world.words("still here", gate=opened(), name="2")
+    next_turn = await world.runner.start(world.user_id, another)
     assert text(await read(next_turn)) == "still here"

@@ -6,29 +6,35 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 
 from hitsend.engine import Catalogue, Engine, LlamaEngine, RemoteEngine, ScriptedEngine
 from hitsend.runner import Runner
 from hitsend.server.alone import alone_in
 from hitsend.server.calls import House
-from hitsend.server.door import entry, lost
+from hitsend.server.door import entry, lost, socket_entry
 from hitsend.server.erasing import erase_forever
+from hitsend.server.gate import Gate
 from hitsend.server.readiness import Readiness
-from hitsend.server.routes import ROUTES
+from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.streams import OpenStreams
+from hitsend.server.suggesting import Suggesting
 from hitsend.server.throttle import Throttle
+from hitsend.server.warming import Warming, keep_instructions_warm
 from hitsend.settings import Settings
 from hitsend.store import Store
 from hitsend.turn import Services
 
 
 def build_app(house: House) -> Starlette:
+    routes = [
+        Route(one.path, entry(one, house), methods=[one.method], name=one.summary) for one in ROUTES
+    ]
+    sockets = [
+        WebSocketRoute(one.path, socket_entry(one, house), name=one.summary) for one in SOCKETS
+    ]
     app = Starlette(
-        routes=[
-            Route(one.path, entry(one, house), methods=[one.method], name=one.summary)
-            for one in ROUTES
-        ],
+        routes=[*routes, *sockets],
         exception_handlers={HTTPException: lost},
     )
     app.router.redirect_slashes = False  # such a redirect would not come through the door
@@ -51,15 +57,25 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         await stack.enter_async_context(_running(streams.watch()))
         await stack.enter_async_context(_running(erase_forever(store)))
         await engine.start()
+        services = Services(settings, store, engine)
+        warming, suggesting = Warming(engine), Suggesting(engine, settings.instructions)
+        stack.push_async_callback(warming.close)
+        stack.push_async_callback(suggesting.close)
+        if settings.prewarm:
+            await stack.enter_async_context(_running(keep_instructions_warm(services)))
+        secret = await store.secret("csrf")
         yield House(
-            services=Services(settings, store, engine),
+            services=services,
             runner=runner,
-            secret=await store.secret("csrf"),
+            secret=secret,
             throttle=Throttle(settings.sign_in_tries),
             founding=asyncio.Lock(),
             importing=asyncio.Lock(),
             streams=streams,
             store_readiness=Readiness(store.check),
+            gate=Gate(settings, secret, runner.load),
+            warming=warming,
+            suggesting=suggesting,
         )
 
 
@@ -80,4 +96,4 @@ def build_engine(settings: Settings) -> Engine:
         case "remote":
             return RemoteEngine(settings)
         case "scripted":
-            return ScriptedEngine()
+            return ScriptedEngine(num_window_tokens=settings.num_window_tokens)

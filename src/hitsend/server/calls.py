@@ -12,14 +12,22 @@ from typing import TypeAlias, TypeVar
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.websockets import WebSocket
 
 from hitsend.errors import Refused, TooLarge
 from hitsend.runner import Runner
+from hitsend.server.gate import Gate
+from hitsend.server.latency import Latency
+from hitsend.server.meter import Meter
 from hitsend.server.people import Person
 from hitsend.server.readiness import Readiness
+from hitsend.server.returning import Returns
+from hitsend.server.socket.sockets import Sockets
 from hitsend.server.streams import OpenStreams
+from hitsend.server.suggesting import Suggesting
 from hitsend.server.throttle import Throttle
 from hitsend.server.turnstile import Turnstile
+from hitsend.server.warming import Warming
 from hitsend.turn import Services
 from hitsend.wire.body import decode
 
@@ -37,6 +45,8 @@ class Access(Enum):
     KEY = "API key"
     SESSION = "session"
     ADMIN = "session of an administrator"
+    TICKET = "ticket"
+    """Of a WebSocket, for which a browser can send no header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,17 @@ class House:
     """Held while a file of conversations is read and stored."""
     streams: OpenStreams
     store_readiness: Readiness
+    gate: Gate
+    warming: Warming
+    suggesting: Suggesting
+    latency: Latency = field(default_factory=Latency)
+    """How fast pages were, and which errors they had."""
+    meter: Meter = field(default_factory=Meter)
+    """How many requests each of us made."""
+    sending: Turnstile = field(default_factory=Turnstile)
+    """What is sent twice at once is sent once: one at a time for each person and key."""
+    returns: Returns = field(default_factory=Returns)
+    sockets: Sockets = field(default_factory=Sockets)
     weighing: Turnstile = field(default_factory=Turnstile)
     """Someone who types asks again and again how much room is left."""
     importers: Turnstile = field(default_factory=Turnstile)
@@ -86,14 +107,14 @@ class Call:
             raise Refused(f"`{name}` has to be a whole number from 0 to {most}.", param=name)
         return int(raw)
 
-    async def body(self, kind: type[T]) -> T:
+    async def body(self, kind: type[T], most: int | None = None) -> T:
         """The JSON body as a `kind`. Anything else is refused before it is looked at closely."""
         if not self.request.headers.get("content-type", "").startswith("application/json"):
             raise Refused("The body has to be JSON, with Content-Type: application/json.")
-        return decode(await self._bytes(), kind)
+        largest = self.house.services.settings.max_body_bytes
+        return decode(await self._bytes(min(most or largest, largest)), kind)
 
-    async def _bytes(self) -> bytes:
-        most = self.house.services.settings.max_body_bytes
+    async def _bytes(self, most: int) -> bytes:
         if self.caller is None:
             most = min(most, STRANGERS_BYTES)
         check_declared(self.request, most)
@@ -120,11 +141,36 @@ class Endpoint:
     @property
     def summary(self) -> str:
         """The first line of the handler's docstring: what the documentation says of it."""
-        return (self.handler.__doc__ or "").strip().splitlines()[0]
+        return _summary(self.handler)
 
 
 def endpoint(method: str, path: str, access: Access) -> Callable[[Handler], Endpoint]:
     return lambda handler: Endpoint(method, path, access, handler)
+
+
+SocketHandler: TypeAlias = Callable[[WebSocket, House], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SocketEndpoint:
+    """A WebSocket, declared like a route."""
+
+    path: str
+    access: Access
+    handler: SocketHandler
+    method: str = "WS"
+
+    @property
+    def summary(self) -> str:
+        return _summary(self.handler)
+
+
+def socket_endpoint(path: str, access: Access) -> Callable[[SocketHandler], SocketEndpoint]:
+    return lambda handler: SocketEndpoint(path, access, handler)
+
+
+def _summary(handler: object) -> str:
+    return (handler.__doc__ or "").strip().splitlines()[0]
 
 
 def answer(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -1,14 +1,19 @@
-"""One connection: uvicorn's, with bounds on how much and how long a client may take to ask.
+"""One connection: uvicorn's, with bounds on how much and how long a client may take to ask, and
+to read what it asked for.
 
-Without them anyone could hold memory and connections by never coming to the end of a request.
+Without them anyone could hold memory and connections by never coming to the end of a request, or
+of an answer.
 """
 
 import asyncio
+import socket
+import struct
 from typing import ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEADER_BYTES = 65_536
+MOST_UNSENT_BYTES = 65_536
 
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -26,18 +31,32 @@ class Connection(HttpToolsProtocol):
     rest_s: ClassVar[float] = 5.0
     """For what is left of a body once its answer is sent: time to read the answer."""
 
+    stuck_s: ClassVar[float] = 60.0
+    """For a client to read anything at all of what waits for it."""
+
     _in_headers = True
     _num_body_bytes = 0
     _num_header_bytes = 0
     _deadline: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
+        _keep_unsent_small(transport)
         self._expect_within(self.headers_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_within(None)
+        self._expect_reading(None)
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._expect_reading(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._expect_reading(None)
 
     def data_received(self, data: bytes) -> None:
         if self._in_headers:
@@ -70,10 +89,14 @@ class Connection(HttpToolsProtocol):
         if not self._in_headers and self._is_answered:
             self._expect_within(self.rest_s)
 
+    def handle_websocket_upgrade(self) -> None:
+        self._expect_within(None)  # from here on the socket's own rules hold
+        super().handle_websocket_upgrade()
+
     @property
     def _is_answered(self) -> bool:
         """The request whose body is arriving. An answer may also be to one before it."""
-        return self.cycle.response_complete
+        return self.cycle is not None and self.cycle.response_complete
 
     def _take_headers(self, data: bytes) -> bytes:
         """What is left of `data`, which may be the beginning of the body."""
@@ -94,6 +117,37 @@ class Connection(HttpToolsProtocol):
 
     def _give_up(self) -> None:
         self.transport.close()
+
+    def _expect_reading(self, num_waiting: int | None) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+        self._stuck = None
+        if num_waiting is not None:
+            self._stuck = self.loop.call_later(self.stuck_s, self._look_again, num_waiting)
+
+    def _look_again(self, num_waiting: int) -> None:
+        """Slow is not stuck. Who is stuck would not read a farewell either."""
+        left = self.transport.get_write_buffer_size()
+        if left < num_waiting:
+            self._expect_reading(left)
+        else:
+            _forget_unsent(self.transport)
+            self.transport.abort()
+
+
+def _keep_unsent_small(transport: asyncio.BaseTransport) -> None:
+    """The system would take megabytes for a client that does not read, and nobody could tell one
+    that reads slowly. What is on its way to a client that does read is not counted."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None and hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MOST_UNSENT_BYTES)
+
+
+def _forget_unsent(transport: asyncio.BaseTransport) -> None:
+    """The system would otherwise keep it, and try to deliver it, for minutes."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def connection_for(most_body_bytes: int) -> type[Connection]:

@@ -10,17 +10,20 @@ from typing import TypeAlias
 from uuid import uuid4
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
+from starlette.websockets import WebSocket
 
 from hitsend.errors import (
     HitsendError,
     MethodNotAllowed,
     NotAllowed,
     NotFound,
+    PassInvalid,
+    TooFast,
     Unauthenticated,
 )
-from hitsend.server.calls import Access, Call, Endpoint, House
+from hitsend.server.calls import Access, Call, Endpoint, House, SocketEndpoint
 from hitsend.server.compression import compressed
 from hitsend.server.failures import failure
 from hitsend.server.people import Person, identify, refresh, set_cookie
@@ -30,6 +33,7 @@ from hitsend.settings import Settings, is_loopback, listed
 log = logging.getLogger(__name__)
 
 Entry: TypeAlias = Callable[[Request], Awaitable[Response]]
+SocketEntry: TypeAlias = Callable[[WebSocket], Awaitable[None]]
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -63,6 +67,17 @@ def entry(endpoint: Endpoint, house: House) -> Entry:
     return enter
 
 
+def socket_entry(endpoint: SocketEndpoint, house: House) -> SocketEntry:
+    async def enter(line: WebSocket) -> None:
+        try:
+            _check_host(line, house.services.settings)
+            await endpoint.handler(line, house)
+        except HitsendError as error:  # which can only be before the handshake
+            await line.send_denial_response(_dressed(failure(error, line.url.path)))
+
+    return enter
+
+
 async def lost(request: Request, error: Exception) -> Response:
     """No such path, or not with this method."""
     assert isinstance(error, HTTPException)
@@ -79,12 +94,23 @@ async def _served(endpoint: Endpoint, request: Request, house: House) -> Respons
         return await endpoint.handler(Call(request, house, None))
     session = caller.session
     token = await refresh(session, request, house.services.store) if session else None
-    response = await endpoint.handler(Call(request, house, caller))
+    response = await _handled(endpoint, Call(request, house, caller))
     if session and token and "set-cookie" not in response.headers:
         set_cookie(request, response, token, session.expires_at)
     if isinstance(response, RevocableStream):
         response.end_with(caller.credential_id, house.streams)
     return response
+
+
+async def _handled(endpoint: Endpoint, call: Call) -> Response:
+    """The gate asks more work of a browser that is refused again and again. A program's refusals
+    are no fault of whoever sits before the page."""
+    try:
+        return await endpoint.handler(call)
+    except (TooFast, NotAllowed, PassInvalid):
+        if call.person.session is not None:
+            call.house.gate.blame(call.user_id)
+        raise
 
 
 async def _admitted(access: Access, request: Request, house: House) -> Person | None:
@@ -102,7 +128,7 @@ async def _admitted(access: Access, request: Request, house: House) -> Person | 
     return person
 
 
-def _check_host(request: Request, settings: Settings) -> None:
+def _check_host(request: HTTPConnection, settings: Settings) -> None:
     """A name that merely resolves to this machine is not ours: a page on such a name could
     otherwise talk to a server that listens only for its owner."""
     allowed = set(listed(settings.allowed_hosts))

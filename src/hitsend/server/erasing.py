@@ -1,4 +1,5 @@
-"""Erases for good what was deleted with a way back, once there is none any more."""
+"""Erases for good what was deleted with a way back, once there is none any more, and forgets what
+was sent so long ago that nobody sends it again."""
 
 import asyncio
 import logging
@@ -16,6 +17,7 @@ async def erase_forever(store: Store, look_s: float = LOOK_S) -> None:
     while True:
         try:
             await store.conversations.erase_hidden()
+            await store.turns.forget_sends()
         except StoreDown as error:
             log.warning("Cannot erase deleted conversations: %s", error.message)
         await asyncio.sleep(look_s)

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from hitsend.errors import HitsendError, TooFast, Unauthenticated, Unavailable
 from hitsend.server.calls import answer
+from hitsend.server.rates import rate_headers
 from hitsend.wire.problem import problem
 
 RETRY_AFTER_S = 1.0
@@ -23,7 +24,8 @@ def failure(error: HitsendError, path: str) -> Response:
 def _headers(error: HitsendError) -> dict[str, str]:
     if isinstance(error, Unavailable | TooFast):
         seconds = error.retry_after_s or RETRY_AFTER_S
-        return {
+        rates = rate_headers(error.allowances) if isinstance(error, TooFast) else {}
+        return rates | {
             "retry-after": str(math.ceil(seconds)),
             "retry-after-ms": str(math.ceil(seconds * 1000)),
         }

@@ -8,7 +8,7 @@ import logging
 import time
 from dataclasses import dataclass
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from hitsend.credentials import hash_token, is_csrf_token, new_token
@@ -33,6 +33,11 @@ class Person:
     credential_id: str
     """Of the session or the key, whichever they came in with."""
 
+    @property
+    def key_id(self) -> str | None:
+        """Of the API key, if they came in with one."""
+        return self.credential_id if self.session is None else None
+
 
 async def identify(request: Request, store: Store, secret: bytes) -> Person | None:
     """The caller, or None. A key that is given counts, whatever cookie came along."""
@@ -51,7 +56,7 @@ async def identify(request: Request, store: Store, secret: bytes) -> Person | No
     return Person(user, session, session.id)
 
 
-def check_origin(request: Request) -> None:
+def check_origin(request: HTTPConnection) -> None:
     """A page of another origin may not call us, whatever it carries."""
     origin = request.headers.get("origin")
     if origin and origin.partition("://")[2] != request.headers.get("host", ""):

@@ -1,11 +1,15 @@
-"""Runs the app under uvicorn: listen, announce, and on a signal end what runs before leaving."""
+"""Runs the app under uvicorn: listen, announce, and on a signal end what runs before leaving.
+
+The first signal lets answers come to their end, for a while; the second ends them now, and they
+are kept as far as they are; a third ends the process itself.
+"""
 
 import asyncio
 import gc
 import logging
 import signal
 import socket
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
@@ -13,24 +17,28 @@ import uvicorn
 from hitsend.server.app import build_app, open_house
 from hitsend.server.calls import House
 from hitsend.server.connection import connection_for
+from hitsend.server.socket.line import MAX_IN_BYTES, Line
 from hitsend.settings import BadSetting, Settings, listed
 
 GRACE_S = 2
 """How long connections may take to read their last bytes when the server stops."""
 
-MOST_CONNECTIONS = 2000
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+MOST_CONNECTIONS = 4000
 """Open at once, streams included. Further ones are told 503."""
 
 
 async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM. `announce` hears the address once it can be opened."""
     _log_to_stderr(settings)
-    asked_to_stop = _on_signal()
+    signals = _Signals()
+    gc.freeze()  # what was imported: reading logs at the start makes the collector look often
     async with open_house(settings) as house, listening(house) as address:
         announce(address)
-        gc.freeze()  # what is here now stays: the collector need not look at it again
-        await asked_to_stop.wait()
-        await house.runner.drain(settings.drain_s)
+        gc.freeze()  # what is here now stays, too
+        await signals.first.wait()
+        await _unless(signals.second, house.runner.drain(settings.drain_s))
         await house.runner.close()  # ends the turns, so that their readers hear of it and leave
 
 
@@ -48,6 +56,7 @@ async def listening(house: House) -> AsyncGenerator[str]:
         try:
             yield _address(settings, listener)
         finally:
+            await house.sockets.close()
             server.should_exit = True
             await serving
 
@@ -73,7 +82,10 @@ def _config(house: House) -> uvicorn.Config:
     return uvicorn.Config(
         build_app(house),
         http=connection_for(max(settings.max_body_bytes, settings.max_import_bytes)),
-        ws="none",
+        ws=Line,
+        ws_max_size=MAX_IN_BYTES,
+        ws_per_message_deflate=False,  # the length of what is compressed tells what is in it
+        ws_ping_interval=None,  # the socket has pings of its own, which a page can see
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -108,12 +120,30 @@ def _address(settings: Settings, listener: socket.socket) -> str:
     return f"{scheme}://{host}:{listener.getsockname()[1]}"
 
 
-def _on_signal() -> asyncio.Event:
-    arrived = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, arrived.set)
-    return arrived
+class _Signals:
+    """Those that ask to stop, in the order they come."""
+
+    def __init__(self) -> None:
+        self.first, self.second = asyncio.Event(), asyncio.Event()
+        for number in STOPPING:
+            asyncio.get_running_loop().add_signal_handler(number, self._take)
+
+    def _take(self) -> None:
+        if not self.first.is_set():
+            self.first.set()
+            return
+        self.second.set()
+        for number in STOPPING:
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+
+async def _unless(interrupted: asyncio.Event, waiting: Coroutine[None, None, None]) -> None:
+    """Until it is done, or has to be left."""
+    tasks = [asyncio.create_task(waiting), asyncio.create_task(interrupted.wait())]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
 
 
 def _log_to_stderr(settings: Settings) -> None:

@@ -7,7 +7,7 @@ does a reader whose session or key is revoked.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
@@ -25,6 +25,7 @@ HEADERS = {
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",  # nginx would otherwise collect the answer and send it whole
 }
+CHUNK_BYTES = 65_536
 LOOK_S = 0.25
 LOOK_AGAIN_S = 5.0
 """How long to wait when the store could not be asked."""
@@ -33,7 +34,7 @@ LOOK_AGAIN_S = 5.0
 class View(Protocol):
     """One of the wire formats: events in, bytes out."""
 
-    def encode(self, batch: Sequence[Stamped]) -> bytes: ...
+    def pieces(self, batch: Sequence[Stamped]) -> Iterable[bytes]: ...
 
 
 class OpenStreams:
@@ -134,7 +135,23 @@ async def _encoded(
         yield opening
     async with aclosing(batches):
         async for batch in batches:
-            frames = view.encode(batch) if batch else heartbeat(int(time.time() * 1000))
-            if frames:
-                yield frames
+            if not batch:
+                yield heartbeat(int(time.time() * 1000))
+            for chunk in _chunks(view.pieces(batch)):
+                yield chunk
+                if len(chunk) >= CHUNK_BYTES:
+                    await asyncio.sleep(0)  # a reader far behind keeps nobody else waiting
     yield DONE
+
+
+def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """As few as there can be, of a bounded size: a reader that does not read has one of them
+    waiting, and nothing else."""
+    chunk = bytearray()
+    for piece in pieces:
+        chunk += piece
+        while len(chunk) >= CHUNK_BYTES:
+            yield bytes(chunk[:CHUNK_BYTES])
+            del chunk[:CHUNK_BYTES]
+    if chunk:
+        yield bytes(chunk)

@@ -1,23 +1,31 @@
 """Step 5. From here on it is ours: the message is stored before anyone hears of it."""
 
-from hitsend.events import AnyEvent, MessageAdded, TitleChosen, TurnAccepted
+import msgspec
+
+from hitsend.crash import crash_here
+from hitsend.engine import Prompt
+from hitsend.events import AnyEvent, MessageAdded, PromptWarmed, TitleChosen, TurnAccepted
 from hitsend.send import Turn
 from hitsend.store import NewTurn, Store
 from hitsend.titles import title_from
 
 
-async def accept(turn: Turn, store: Store) -> list[AnyEvent]:
+async def accept(turn: Turn, prompt: Prompt, store: Store) -> tuple[int, list[AnyEvent]]:
+    """How many tokens the answer may have: as many as the window and the person have left."""
     title = title_from(turn.send.text) if turn.is_first else ""
-    await store.turns.accept(_new_turn(turn, title))
+    num_granted = await store.turns.accept(_new_turn(turn, prompt, title))
+    crash_here("accepted")
     events: list[AnyEvent] = [TurnAccepted()]
+    if turn.send.warmth:
+        events.append(PromptWarmed(*msgspec.structs.astuple(turn.send.warmth)))
     if turn.said and turn.send.message_id:
         events.append(MessageAdded(turn.send.message_id, turn.send.parent_id, turn.said))
     if title:
         events.append(TitleChosen(title, revision=1))
-    return events
+    return num_granted, events
 
 
-def _new_turn(turn: Turn, title: str) -> NewTurn:
+def _new_turn(turn: Turn, prompt: Prompt, title: str) -> NewTurn:
     return NewTurn(
         turn_id=turn.turn_id,
         user_id=turn.send.user_id,
@@ -31,5 +39,15 @@ def _new_turn(turn: Turn, title: str) -> NewTurn:
         parts=turn.said.parts if turn.said else (),
         answer_id=turn.answer_id,
         given=turn.send.given,
+        key_id=turn.send.key_id,
+        num_prompt_tokens=prompt.num_tokens,
+        num_answer_tokens=_num_wanted(turn, prompt),
         created_at=turn.created_at,
+        key=turn.send.key,
+        fingerprint=turn.send.fingerprint if turn.send.key else "",
     )
+
+
+def _num_wanted(turn: Turn, prompt: Prompt) -> int:
+    left = prompt.num_window_tokens - prompt.num_tokens
+    return min(turn.sampling.max_tokens or left, left)

@@ -31,22 +31,24 @@ from hitsend.messages import Sampling, ToolCall
 from hitsend.send import Turn
 
 
-async def answer(turn: Turn, prompt: Prompt, engine: Engine) -> AsyncGenerator[AnyEvent, None]:
+async def answer(
+    turn: Turn, prompt: Prompt, num_granted: int, engine: Engine
+) -> AsyncGenerator[AnyEvent, None]:
     yield AnswerStarted(turn.answer_id, turn.question_id, turn.model)
     hearing = _Hearing(turn)
-    async with aclosing(engine.generate(prompt, _fitted(turn, prompt))) as generation:
+    async with aclosing(
+        engine.generate(prompt, _fitted(turn, num_granted), turn.send.user_id)
+    ) as generation:
         async for step in generation:
             for event in hearing.events(step):
                 yield event
 
 
-def _fitted(turn: Turn, prompt: Prompt) -> Sampling:
-    """At most as many tokens as the window has left; a call of a tool, where it must be one."""
-    left = prompt.num_window_tokens - prompt.num_tokens
-    most = min(turn.sampling.max_tokens or left, left)
+def _fitted(turn: Turn, num_granted: int) -> Sampling:
+    """At most as many tokens as were granted; a call of a tool, where it must be one."""
     must_call = turn.send.must_call
     schema = tool_schema(turn.send.tools, "required") if must_call else turn.sampling.json_schema
-    return msgspec.structs.replace(turn.sampling, max_tokens=most, json_schema=schema)
+    return msgspec.structs.replace(turn.sampling, max_tokens=num_granted, json_schema=schema)
 
 
 class _Hearing:

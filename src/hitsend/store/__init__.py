@@ -9,6 +9,7 @@ from hitsend.store.conversations import Conversations
 from hitsend.store.feedback import AnswerFeedback
 from hitsend.store.folders import Folders
 from hitsend.store.imports import Imported, Imports
+from hitsend.store.ledger import allowance
 from hitsend.store.rows import (
     AccountRole,
     ApiKey,
@@ -19,6 +20,7 @@ from hitsend.store.rows import (
     Folder,
     Found,
     Invite,
+    LimitScope,
     NewTurn,
     Page,
     PersonLine,
@@ -33,6 +35,7 @@ from hitsend.store.rows import (
     User,
 )
 from hitsend.store.shares import Shares
+from hitsend.store.spending import Budget, Group, KeyLine, Limit, LimitLine, Price, UsageRow
 from hitsend.store.store import Store
 from hitsend.store.turns import Turns
 
@@ -41,6 +44,7 @@ __all__ = [
     "Accounts",
     "AnswerFeedback",
     "ApiKey",
+    "Budget",
     "Closing",
     "Conversation",
     "ConversationLine",
@@ -49,12 +53,18 @@ __all__ = [
     "Folder",
     "Folders",
     "Found",
+    "Group",
     "Imported",
     "Imports",
     "Invite",
+    "KeyLine",
+    "Limit",
+    "LimitLine",
+    "LimitScope",
     "NewTurn",
     "Page",
     "PersonLine",
+    "Price",
     "Running",
     "Session",
     "Share",
@@ -66,5 +76,7 @@ __all__ = [
     "TurnRow",
     "TurnState",
     "Turns",
+    "UsageRow",
     "User",
+    "allowance",
 ]

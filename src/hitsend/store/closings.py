@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.events import Ending
 from hitsend.store.rows import Closing
-from hitsend.store.schema import conversations, messages, turns
+from hitsend.store.schema import conversations, ledger, messages, turns
 from hitsend.transcript import Status
 
 REWRITE_MESSAGE = (
@@ -41,6 +41,18 @@ END_TURN = (
     )
 )
 
+SETTLE = (
+    update(ledger)
+    .where(ledger.c.turn_id == bindparam("of_turn"))
+    .values(
+        num_reserved_tokens=0,
+        num_input_tokens=bindparam("num_input_tokens"),
+        num_cached_tokens=bindparam("num_cached_tokens"),
+        num_output_tokens=bindparam("num_output_tokens"),
+    )
+)
+"""What was used stands for what was set aside. Also of a turn that was deleted while it ran."""
+
 UPDATE_CONVERSATION = (
     update(conversations)
     .where(
@@ -64,6 +76,7 @@ async def close_turns(connection: AsyncConnection, closings: Sequence[Closing]) 
         await connection.execute(REWRITE_MESSAGE, rewritten)
     await connection.execute(END_MESSAGES, [_ended(closing) for closing in closings])
     await connection.execute(END_TURN, [_closed(closing) for closing in closings])
+    await connection.execute(SETTLE, [_used(closing) for closing in closings])
     await connection.execute(UPDATE_CONVERSATION, [_told(closing) for closing in closings])
 
 
@@ -87,11 +100,13 @@ def _ended(closing: Closing) -> dict[str, object]:
 
 
 def _closed(closing: Closing) -> dict[str, object]:
+    return _used(closing) | {"state": _ending(closing), "finished_at": closing.finished_at}
+
+
+def _used(closing: Closing) -> dict[str, object]:
     usages = [said.usage for said in closing.transcript.messages if said.usage is not None]
     return {
         "of_turn": closing.turn_id,
-        "state": _ending(closing),
-        "finished_at": closing.finished_at,
         "num_input_tokens": sum(usage.num_input_tokens for usage in usages),
         "num_cached_tokens": sum(usage.num_cached_tokens for usage in usages),
         "num_output_tokens": sum(usage.num_output_tokens for usage in usages),

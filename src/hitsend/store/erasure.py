@@ -8,11 +8,20 @@ from sqlalchemy import ColumnElement, Delete, and_, delete, func, literal_column
 
 from hitsend.store.database import Database
 from hitsend.store.portions import MOST_ROWS, portions
-from hitsend.store.schema import conversations, messages, turn_events, turns
+from hitsend.store.schema import (
+    api_keys,
+    conversations,
+    ledger,
+    limits,
+    messages,
+    turn_events,
+    turns,
+)
 
 MOST_CONVERSATIONS = 20
 MOST_TURNS = 50
 MOST_EVENTS = 500
+MOST_LINES = 500
 """Of one portion."""
 
 EVENT: ColumnElement[int] = literal_column("rowid")
@@ -44,6 +53,16 @@ async def erase_turns(database: Database, which: ColumnElement[bool]) -> None:
     await erase_each(database, delete(turn_events).where(EVENT.in_(events)))
     some = select(turns.c.id).where(which).limit(MOST_TURNS)
     await erase_each(database, delete(turns).where(turns.c.id.in_(some)))
+
+
+async def erase_spending(database: Database, user_id: str) -> None:
+    """What a person used, and what they and their keys may use."""
+    keys = select(api_keys.c.id).where(api_keys.c.user_id == user_id)
+    own = (limits.c.scope == "user") & (limits.c.target == user_id)
+    of_keys = (limits.c.scope == "key") & limits.c.target.in_(keys)
+    await erase_each(database, delete(limits).where(own | of_keys))
+    some = select(ledger.c.position).where(ledger.c.user_id == user_id).limit(MOST_LINES)
+    await erase_each(database, delete(ledger).where(ledger.c.position.in_(some)))
 
 
 async def erase_each(database: Database, portion: Delete) -> None:

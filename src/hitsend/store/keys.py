@@ -5,12 +5,12 @@ from collections.abc import Collection
 from uuid import uuid4
 
 from msgspec import structs
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from hitsend.errors import NotFound, StoreDown
 from hitsend.store.database import Database
 from hitsend.store.rows import ApiKey, User
-from hitsend.store.schema import api_keys, users
+from hitsend.store.schema import api_keys, limits, users
 from hitsend.store.users import USER, is_enabled
 
 log = logging.getLogger(__name__)
@@ -88,3 +88,5 @@ class Keys:
             done = await connection.execute(revoking.values(revoked_at=self._database.now()))
             if done.rowcount == 0:
                 raise NotFound("There is no such key.")
+            its_limit = limits.c.scope == "key", limits.c.target == key_id
+            await connection.execute(delete(limits).where(*its_limit))

@@ -1,11 +1,18 @@
 """People as an administrator sees them, and the end of accounts."""
 
+from msgspec import UNSET, UnsetType
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.errors import Conflict
 from hitsend.store.database import Database
-from hitsend.store.erasure import erase_conversations, erase_each, erase_turns
+from hitsend.store.erasure import (
+    erase_conversations,
+    erase_each,
+    erase_spending,
+    erase_turns,
+)
+from hitsend.store.groups import check_group
 from hitsend.store.rows import AccountRole, PersonLine
 from hitsend.store.schema import api_keys, conversations, sessions, turns, users
 from hitsend.store.users import is_admin, no_person
@@ -35,6 +42,7 @@ LINE = select(
     # SQLite's max of two is null where one of them is.
     func.max(func.coalesce(LAST_SEEN, LAST_CALLED), func.coalesce(LAST_CALLED, LAST_SEEN)),
     NUM_CONVERSATIONS,
+    users.c.group_id,
 )
 
 
@@ -53,6 +61,7 @@ class People:
         *,
         role: AccountRole | None = None,
         is_disabled: bool | None = None,
+        group_id: str | None | UnsetType = UNSET,
     ) -> None:
         """All of it or nothing. What is not given stays as it is.
 
@@ -66,6 +75,10 @@ class People:
             named = update(users).where(users.c.id == user_id)
             if role is not None:
                 await connection.execute(named.values(role=role))
+            if group_id is not UNSET:
+                if group_id is not None:
+                    await check_group(connection, group_id)
+                await connection.execute(named.values(group_id=group_id))
             if is_disabled is False:
                 await connection.execute(named.values(disabled_at=None))
             if is_disabled:
@@ -91,6 +104,7 @@ class People:
         """Everything of theirs, for good. No other write has to wait for all of it."""
         await erase_conversations(self._database, conversations.c.user_id == user_id)
         await erase_turns(self._database, turns.c.user_id == user_id)
+        await erase_spending(self._database, user_id)
         await erase_each(self._database, delete(users).where(users.c.id == user_id))
 
     async def _shut_out(self, connection: AsyncConnection, user_id: str) -> None:

@@ -30,6 +30,7 @@ class PersonLine(msgspec.Struct, frozen=True):
     is_disabled: bool
     last_seen_at: float | None
     num_conversations: int
+    group_id: str | None
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -163,7 +164,16 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
     answer_id: str
     given: tuple[Message, ...] = ()
     """What an API call brought along."""
+    key_id: str | None = None
+    """The API key it came with."""
+    num_prompt_tokens: int = 0
+    num_answer_tokens: int = 0
+    """The most it asks for."""
     created_at: float
+    key: str | None = None
+    """What the sender calls it by. The same key is never accepted twice within a day."""
+    fingerprint: str = ""
+    """Of what is asked for under that key."""
 
 
 class TurnRow(msgspec.Struct, frozen=True):

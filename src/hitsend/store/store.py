@@ -13,11 +13,16 @@ from hitsend.store.conversations import Conversations
 from hitsend.store.database import Clock, Database, Sync
 from hitsend.store.feedback import AnswerFeedback
 from hitsend.store.folders import Folders
+from hitsend.store.groups import Groups
 from hitsend.store.imports import Imports
+from hitsend.store.ledger import Ledger
+from hitsend.store.limits import Limits
 from hitsend.store.migrate import migrate
+from hitsend.store.prices import Prices
 from hitsend.store.schema import meta
 from hitsend.store.shares import Shares
 from hitsend.store.turns import Turns
+from hitsend.store.usage import UsageSums
 
 
 class Store:
@@ -30,6 +35,11 @@ class Store:
     imports: Imports
     shares: Shares
     turns: Turns
+    ledger: Ledger
+    limits: Limits
+    groups: Groups
+    prices: Prices
+    usage: UsageSums
 
     @classmethod
     async def open(cls, path: Path, sync: Sync = "normal", *, now: Clock = time.time) -> "Store":
@@ -50,7 +60,12 @@ class Store:
         self.folders = Folders(database)
         self.imports = Imports(database)
         self.shares = Shares(database)
-        self.turns = Turns(database)
+        self.limits = Limits(database)
+        self.ledger = Ledger(database, self.limits)
+        self.groups = Groups(database, self.limits)
+        self.prices = Prices(database)
+        self.usage = UsageSums(database)
+        self.turns = Turns(database, self.ledger)
 
     async def close(self) -> None:
         """Waits for the write under way."""

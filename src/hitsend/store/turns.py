@@ -4,22 +4,41 @@ before anyone hears it.
 `append` is the busiest write there is: every word of every answer goes through it.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from sqlalchemy import Integer, LargeBinary, Select, cast, exists, insert, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    Row,
+    Select,
+    and_,
+    cast,
+    exists,
+    func,
+    insert,
+    literal_column,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hitsend.crash import crash_here
 from hitsend.errors import Conflict, NotFound, Unauthenticated
 from hitsend.events import Stamped, decode, encode
 from hitsend.messages import Usage
 from hitsend.store.closings import close_turns
 from hitsend.store.conversations import is_here, no_conversation, no_message
 from hitsend.store.database import Database
+from hitsend.store.ledger import Ledger
 from hitsend.store.rows import Closing, Entry, NewTurn, TurnRow
 from hitsend.store.schema import conversations, messages, meta, turn_events, turns, users
+from hitsend.store.sends import SentSend, check_new, find_send, forget_old, remember
 from hitsend.store.users import is_enabled
 
 MAX_ROWS = 1000
@@ -31,6 +50,8 @@ INSERT_IF_THERE = text(
     "INSERT OR IGNORE INTO turn_events (turn_id, seq, at_ms, data) "
     "SELECT :turn_id, :seq, :at_ms, :data WHERE EXISTS (SELECT 1 FROM turns WHERE id = :turn_id)"
 )
+
+FEW_EVENTS = 200
 
 MAX_SPEED_ANSWERS = 20
 MAX_RECENT_ANSWERS = 500
@@ -45,12 +66,16 @@ RECENT_USAGE = (
     .limit(MAX_RECENT_ANSWERS)
 )
 
+BEGUN: ColumnElement[int] = literal_column("turns.rowid")
+"""In the order they began, whatever the clock said."""
+
 TURN = tuple(turns.c[name] for name in TurnRow.__struct_fields__)
 
 
 class Turns:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, ledger: Ledger) -> None:
         self._database = database
+        self._ledger = ledger
         self._speeds: Mapping[str, float] = {}
         self._speeds_until = 0.0
         self.epoch = 0
@@ -64,17 +89,32 @@ class Turns:
         async with self._database.write() as connection:
             self.epoch = int((await connection.scalars(counting.returning(meta.c.value))).one())
 
-    async def accept(self, new: NewTurn) -> None:
-        """Asks again who may come in: someone may have been shut out while the prompt was read."""
+    async def accept(self, new: NewTurn) -> int:
+        """Asks again who may come in: someone may have been shut out while the prompt was read.
+        Gives back how many tokens its answer may have. Raises SentBefore, KeyReused, and TooFast
+        where it would take more than there is left."""
         async with self._database.write() as connection:
             await _check_enabled(connection, new.user_id)
+            await check_new(connection, new, self._database.now())
             if new.creates_conversation:
                 await _create_conversation(connection, new)
             elif new.conversation_id is not None:
                 await _continue_conversation(connection, new)
             await connection.execute(insert(turns).values(_turn(new) | {"epoch": self.epoch}))
+            await remember(connection, new, self._database.now())
             if new.conversation_id is not None:
                 await connection.execute(insert(messages), list(_messages(new)))
+            crash_here("inserted")
+            return await self._ledger.reserve(connection, new)
+
+    async def sent(self, user_id: str, key: str) -> SentSend | None:
+        """What the person asked for under this key, within a day."""
+        async with self._database.read() as connection:
+            return await find_send(connection, user_id, key, self._database.now())
+
+    async def forget_sends(self) -> None:
+        """Those that are too old to be asked for again."""
+        await forget_old(self._database)
 
     async def append(self, entries: Sequence[Entry], closings: Sequence[Closing] = ()) -> None:
         """All of it or nothing. What belongs to a turn that was deleted is left out."""
@@ -109,6 +149,7 @@ class Turns:
             if rows:
                 await connection.execute(INSERT_IF_THERE, rows)
             if closings:
+                crash_here("mid-commit")
                 await close_turns(connection, closings)
 
     async def get(self, turn_id: str, user_id: str) -> TurnRow:
@@ -123,25 +164,66 @@ class Turns:
         async with self._database.read() as connection:
             if await connection.scalar(_theirs(turn_id, user_id)) is None:
                 raise _no_turn()
-            return await _log(connection, turn_id, after)
+            rows = await _log(connection, turn_id, after)
+        return await _decoded(rows)
+
+    async def newest(self, conversation_id: str, user_id: str) -> str | None:
+        """The turn that began last in a conversation, if any was begun here. Raises NotFound."""
+        in_it = turns.c.conversation_id == conversations.c.id
+        begun_here = and_(in_it, turns.c.surface != "import")
+        latest = (
+            select(turns.c.id)
+            .outerjoin_from(conversations, turns, begun_here)
+            .where(is_here(conversation_id, user_id))
+            .order_by(BEGUN.desc())
+            .limit(1)
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(latest)).one_or_none()
+        if row is None:
+            raise no_conversation()
+        return row[0]
+
+    async def last_seq(self, turn_id: str, user_id: str) -> int:
+        """The number of the newest event that is stored. Raises NotFound."""
+        last = select(func.max(turn_events.c.seq)).where(turn_events.c.turn_id == turn_id)
+        async with self._database.read() as connection:
+            if await connection.scalar(_theirs(turn_id, user_id)) is None:
+                raise _no_turn()
+            return await connection.scalar(last) or 0
 
     async def speeds(self) -> Mapping[str, float]:
         """Tokens a second of each model's last answers, as it decoded them. At most 30 s old."""
         if self._database.now() >= self._speeds_until:
-            async with self._database.read() as connection:
-                rows = await connection.execute(RECENT_USAGE)
-                self._speeds = _speeds((model, usage) for model, usage in rows)
+            self._speeds = _speeds(await self.usages())
             self._speeds_until = self._database.now() + FRESH_S
         return self._speeds
 
-    async def all_events(self, turn_id: str) -> list[Stamped]:
-        """For recovery at start: asks nobody's leave, so no route may use it."""
+    async def usages(self) -> list[tuple[str, Usage]]:
+        """What the last answers in conversations took, and of which model; the newest first."""
         async with self._database.read() as connection:
-            return await _log(connection, turn_id)
+            rows = await connection.execute(RECENT_USAGE)
+            return [(model, usage) for model, usage in rows if model and usage]
+
+    async def all_events(self, turn_id: str) -> list[Stamped]:
+        """Asks nobody's leave, so no route may use it."""
+        return (await self.logs([turn_id]))[turn_id]
+
+    async def logs(self, turn_ids: Collection[str]) -> dict[str, list[Stamped]]:
+        """For recovery at start, many in one read: asks nobody's leave, so no route may use it."""
+        ordered = (turn_events.c.turn_id, turn_events.c.seq)
+        wanted = (
+            select(*ordered, turn_events.c.at_ms, turn_events.c.data)
+            .where(turn_events.c.turn_id.in_(turn_ids))
+            .order_by(*ordered)
+        )
+        async with self._database.read() as connection:
+            rows = (await connection.execute(wanted)).all()
+        return await asyncio.to_thread(_logs, turn_ids, rows)
 
     async def unfinished(self) -> list[TurnRow]:
         """Turns a crash left running, the oldest first."""
-        left = select(*TURN).where(turns.c.state == "running").order_by(turns.c.created_at)
+        left = select(*TURN).where(turns.c.state == "running").order_by(BEGUN)
         async with self._database.read() as connection:
             return [TurnRow(*row) for row in await connection.execute(left)]
 
@@ -171,11 +253,11 @@ async def _check_enabled(connection: AsyncConnection, user_id: str) -> None:
         raise Unauthenticated("This account may no longer come in. Ask an administrator.")
 
 
-def _speeds(recent: Iterable[tuple[str | None, Usage | None]]) -> Mapping[str, float]:
+def _speeds(recent: Iterable[tuple[str, Usage]]) -> Mapping[str, float]:
     """Of whatever is recent, the newest first."""
     told: dict[str, list[Usage]] = defaultdict(list)
     for model, usage in recent:
-        if model and usage and usage.num_output_tokens >= MIN_SPEED_TOKENS and usage.decode_ms > 0:
+        if usage.num_output_tokens >= MIN_SPEED_TOKENS and usage.decode_ms > 0:
             told[model].append(usage)
     return {model: _speed(usages[:MAX_SPEED_ANSWERS]) for model, usages in told.items()}
 
@@ -185,14 +267,35 @@ def _speed(usages: Sequence[Usage]) -> float:
     return round(1000 * num_tokens / sum(usage.decode_ms for usage in usages), 1)
 
 
-async def _log(connection: AsyncConnection, turn_id: str, after: int = 0) -> list[Stamped]:
+async def _log(
+    connection: AsyncConnection, turn_id: str, after: int = 0
+) -> Sequence[Row[int, float, bytes]]:
     log = (
         select(turn_events.c.seq, turn_events.c.at_ms, turn_events.c.data)
         .where(turn_events.c.turn_id == turn_id, turn_events.c.seq > after)
         .order_by(turn_events.c.seq)
     )
-    rows = await connection.execute(log)
+    return (await connection.execute(log)).all()
+
+
+async def _decoded(rows: Sequence[Row[int, float, bytes]]) -> list[Stamped]:
+    """A long log takes a tenth of a second: not on the event loop, where everyone would wait."""
+    if len(rows) <= FEW_EVENTS:
+        return _events(rows)
+    return await asyncio.to_thread(_events, rows)
+
+
+def _events(rows: Sequence[Row[int, float, bytes]]) -> list[Stamped]:
     return [Stamped(seq, at_ms, decode(data)) for seq, at_ms, data in rows]
+
+
+def _logs(
+    turn_ids: Collection[str], rows: Sequence[Row[str, int, float, bytes]]
+) -> dict[str, list[Stamped]]:
+    logs: dict[str, list[Stamped]] = {turn_id: [] for turn_id in turn_ids}
+    for turn_id, seq, at_ms, data in rows:
+        logs[turn_id].append(Stamped(seq, at_ms, decode(data)))
+    return logs
 
 
 async def _create_conversation(connection: AsyncConnection, new: NewTurn) -> None:

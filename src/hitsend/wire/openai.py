@@ -3,7 +3,7 @@
 Only what goes out; `openai_request` reads what comes in.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 import msgspec
@@ -61,9 +61,11 @@ class ChunkView:
         self._outline = Outline()
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
-        return b"".join(
-            piece for stamped in coalesced(batch) for piece in self._pieces(stamped.event)
-        )
+        return b"".join(self.pieces(batch))
+
+    def pieces(self, batch: Sequence[Stamped]) -> Iterator[bytes]:
+        """The same, little by little: what is not asked for is not made yet."""
+        return (piece for stamped in coalesced(batch) for piece in self._pieces(stamped.event))
 
     def _pieces(self, event: AnyEvent) -> list[bytes]:
         is_end = self._outline.take(event)

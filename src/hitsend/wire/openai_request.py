@@ -139,7 +139,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """How many alternatives to show for each token; None shows no probabilities."""
 
 
-def parse_completion(request: CompletionRequest, user_id: str) -> Asked:
+def parse_completion(request: CompletionRequest, user_id: str, key: str | None = None) -> Asked:
+    """`key` is what the caller calls it by, if anything."""
     _check(request)
     options = request.stream_options or StreamOptions()
     return Asked(
@@ -150,6 +151,7 @@ def parse_completion(request: CompletionRequest, user_id: str) -> Asked:
             given=_messages(request.messages),
             tools=_tools(request),
             must_call=request.tool_choice not in (None, "none", "auto"),
+            key=None if key is None else f"api:{key}",
         ),
         is_streamed=bool(request.stream),
         include_usage=bool(options.include_usage),

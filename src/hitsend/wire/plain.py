@@ -37,6 +37,10 @@ class PlainView:
         frames = [frame(_json(one), seq=seq) for one, seq in zip(envelopes, seqs, strict=False)]
         return b"".join(frames)
 
+    def pieces(self, batch: Sequence[Stamped]) -> list[bytes]:
+        """In one go: in several, each would repeat the whole message."""
+        return [frames] if (frames := self.encode(batch)) else []
+
     def _changed(self) -> list[Envelope]:
         origin, before = Origin.of(self._turn), self._shown
         self._shown = [message(said, origin) for said in self._transcript.messages]

@@ -54,7 +54,8 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     timezone_offset_min: int | None = None
 
 
-def parse_send(body: SendBody, user_id: str) -> Send:
+def parse_send(body: SendBody, user_id: str, key: str | None = None) -> Send:
+    """`key` is what the sender calls it by. Without one a new message goes by its own id."""
     if body.history_and_training_disabled:
         raise Refused(
             "There are no temporary chats here: every message is stored.",
@@ -70,7 +71,14 @@ def parse_send(body: SendBody, user_id: str) -> Send:
         text=_text(said) if said else "",
         model=body.model,
         sampling=body.sampling,
+        key=_key(body, said, key),
     )
+
+
+def _key(body: SendBody, said: SentMessage | None, given: str | None) -> str | None:
+    if given is None and said is not None:
+        given = f"{body.conversation_id or 'new'}:{said.id}"
+    return f"chat:{given}" if given is not None else None
 
 
 def _said(body: SendBody) -> SentMessage | None:

@@ -8,10 +8,11 @@ import msgspec
 from hitsend.events import Delay
 from hitsend.messages import Sampling, Usage
 from hitsend.wire.delta import Carry
-from hitsend.wire.message import WireMessage
+from hitsend.wire.message import Envelope, WireMessage
 
 Marker: TypeAlias = Literal["user_visible_token", "last_token"]
 Place: TypeAlias = Literal["first", "last"]
+Warmup: TypeAlias = Literal["cold", "warming", "warm"]
 
 
 class InputMessage(msgspec.Struct, frozen=True, tag_field="type", tag="input_message"):
@@ -50,6 +51,12 @@ class TurnFacts(msgspec.Struct, frozen=True):
     ttft_ms: float | None
     """From Send to the first visible character."""
     sampling: Sampling
+    conduit_prewarmed: bool
+    """Some of the prompt was read, or was being read, before Send was pressed."""
+    warmup_state: Warmup
+    saved_ms: float | None
+    """What reading ahead took of the wait. None where nothing was read ahead."""
+    resume_with_websockets: bool = True
 
 
 class ServerMetadata(msgspec.Struct, frozen=True, tag_field="type", tag="server_ste_metadata"):
@@ -94,6 +101,16 @@ class StreamComplete(msgspec.Struct, frozen=True, tag_field="type", tag="message
     messages: tuple[Checksum, ...]
 
 
+class ResumeToken(msgspec.Struct, frozen=True, tag_field="type", tag="resume_conversation_token"):
+    """With it the reader comes back to this stream, from wherever it was cut off."""
+
+    token: str
+    conversation_id: str
+    turn_exchange_id: str
+    expires_at: float
+    kind: Literal["topic"] = "topic"
+
+
 class StreamResumed(
     msgspec.Struct, frozen=True, tag_field="type", tag="stream_resumed", rename={"first": "from"}
 ):
@@ -105,6 +122,19 @@ class StreamResumed(
     carry: Carry
 
 
+class StreamSnapshot(msgspec.Struct, frozen=True, tag_field="type", tag="stream_snapshot"):
+    """Every channel as it is after event `seq`, instead of the deltas that led there."""
+
+    conversation_id: str
+    turn_exchange_id: str
+    seq: int
+    channels: dict[str, Envelope]
+    carry: Carry
+
+
+Opening: TypeAlias = StreamResumed | StreamSnapshot
+"""How a stream that was left goes on."""
+
 Typed: TypeAlias = (
     InputMessage
     | MessageMarker
@@ -113,5 +143,6 @@ Typed: TypeAlias = (
     | ServerMetadata
     | StreamError
     | StreamComplete
-    | StreamResumed
+    | ResumeToken
+    | Opening
 )

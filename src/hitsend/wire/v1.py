@@ -9,12 +9,13 @@ twice, except text: an arrival of text is always its one delta, and last.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, assert_never
 
 import msgspec
 from msgspec import UNSET
 
+from hitsend import transcript
 from hitsend.events import (
     AnswerDelayed,
     AnswerFinished,
@@ -34,10 +35,11 @@ from hitsend.events import (
     TurnFinished,
     TurnStarted,
 )
+from hitsend.messages import Usage
 from hitsend.wire import message as wire
 from hitsend.wire import typed
 from hitsend.wire.coalesce import coalesced
-from hitsend.wire.delta import DeltaEncoder
+from hitsend.wire.delta import Carry, DeltaEncoder
 from hitsend.wire.outline import Outline
 from hitsend.wire.problem import error_of, problem
 from hitsend.wire.sse import frame
@@ -60,35 +62,73 @@ class Frame(NamedTuple):
     event: str | None = None
 
 
+class Item(NamedTuple):
+    """The frames of an event, or of text that arrived together. Events nobody is shown go with
+    the next one that is."""
+
+    seq: int
+    """The last event it covers."""
+    n: int
+    """How many it covers."""
+    data: bytes
+
+
 BANNER = Frame(b'"v1"', "delta_encoding")
 
 
 class V1View:
-    def __init__(self, pad: int = 16) -> None:
+    """Without a `token` the reader is not told how to come back."""
+
+    def __init__(self, pad: int = 16, token: typed.ResumeToken | None = None) -> None:
         self._pad = pad
+        self._token = token
         self._deltas = DeltaEncoder()
         self._outline = Outline()
         self._measures: list[Measure] = []
+        self._warmed: PromptWarmed | None = None
         self._first_word_ms: float | None = None
         self._seq = 0
+        self._told = 0
+        """The last event that is in an item."""
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
         """The frames of the next events."""
-        pieces: list[bytes] = []
-        for stamped in coalesced(batch):
-            self._seq = stamped.seq
-            pieces += self._framed(self._frames(stamped))
-        return b"".join(pieces)
+        return b"".join(self.pieces(batch))
 
-    def resume(self, events: Sequence[Stamped]) -> bytes:
-        """Go past what the reader already has, and tell it how the stream goes on."""
-        if not events:
-            return b""
-        self.encode(events)
-        resumed = typed.StreamResumed(
-            self._turn.conversation_id, self._turn.turn_id, self._seq + 1, self._deltas.carry
-        )
-        return frame(*BANNER) + frame(_json(resumed))
+    def pieces(self, batch: Sequence[Stamped]) -> Iterator[bytes]:
+        """The same, little by little: what is not asked for is not made yet."""
+        return (item.data for item in self._items(batch))
+
+    def items(self, batch: Sequence[Stamped]) -> list[Item]:
+        """The same, with the numbers of the events."""
+        return list(self._items(batch))
+
+    def skip(self, events: Sequence[Stamped]) -> None:
+        """Go past what the reader already has."""
+        for stamped in coalesced(events, max_chars=None):
+            self._seq = self._told = stamped.seq
+            self._frames(stamped)
+
+    @property
+    def seq(self) -> int:
+        """The last event it has seen."""
+        return self._seq
+
+    @property
+    def carry(self) -> Carry:
+        """What the next delta may leave out."""
+        return self._deltas.carry
+
+    def _items(self, batch: Sequence[Stamped]) -> Iterator[Item]:
+        return (item for stamped in coalesced(batch) if (item := self._item(stamped)))
+
+    def _item(self, stamped: Stamped) -> Item | None:
+        self._seq = stamped.seq
+        frames = self._frames(stamped)
+        if not frames:
+            return None
+        n, self._told = self._seq - self._told, self._seq
+        return Item(self._seq, n, b"".join(self._framed(frames)))
 
     def _framed(self, frames: list[Frame]) -> list[bytes]:
         last = len(frames) - 1
@@ -109,7 +149,7 @@ class V1View:
             case TextArrived(text=text, first_word_ms=first_word_ms):
                 return self._text(text, stamped.at_ms if first_word_ms is UNSET else first_word_ms)
             case TurnStarted():
-                return [BANNER]
+                return [BANNER, _typed(self._token)] if self._token else [BANNER]
             case MessageAdded() | AnswerStarted():
                 return self._added()
             case ToolCallArrived():
@@ -126,7 +166,10 @@ class V1View:
                 return [*(self._closed() if is_end else ()), *self._ended(ending)]
             case TurnFailed():
                 return [*(self._closed() if is_end else ()), *self._ended("failed", event)]
-            case ContextBuilt() | PromptEncoded() | TurnAccepted() | PromptWarmed() | PromptRead():
+            case PromptWarmed():
+                self._warmed = event
+                return []
+            case ContextBuilt() | PromptEncoded() | TurnAccepted() | PromptRead():
                 return []
             case _:
                 assert_never(event)
@@ -190,6 +233,9 @@ class V1View:
             usage=answer.usage if answer else None,
             ttft_ms=self._first_word_ms,
             sampling=self._turn.sampling,
+            conduit_prewarmed=self._warmed is not None,
+            warmup_state=_warmup(self._warmed),
+            saved_ms=_saved_ms(self._warmed, answer.usage if answer else None),
         )
 
     def _error(self, failure: TurnFailed) -> Frame:
@@ -229,6 +275,38 @@ class Measure:
 
     def checksum(self) -> typed.Checksum:
         return typed.Checksum(self._message_id, self.num_chars, self._hash.hexdigest())
+
+
+def channels(log: Sequence[Stamped]) -> dict[str, wire.Envelope]:
+    """What the deltas of a turn, from its first event on, come to."""
+    if not log:
+        return {}
+    turn = log[0].event
+    assert isinstance(turn, TurnStarted)
+    said = transcript.fold(stamped.event for stamped in log).messages
+    origin = wire.Origin.of(turn)
+    return {
+        str(i): wire.Envelope(wire.message(one, origin), turn.conversation_id)
+        for i, one in enumerate(said)
+    }
+
+
+def opened(opening: typed.Opening, token: typed.ResumeToken | None) -> bytes:
+    """The first frames of a stream that goes on. They are no events, and have no number."""
+    told = [opening] if token is None else [opening, token]
+    return b"".join([frame(*BANNER), *(frame(_json(one)) for one in told)])
+
+
+def _warmup(warmed: PromptWarmed | None) -> typed.Warmup:
+    return "cold" if warmed is None else "warm" if warmed.is_whole else "warming"
+
+
+def _saved_ms(warmed: PromptWarmed | None, usage: Usage | None) -> float | None:
+    """Of what was read ahead, as much as the engine still had when the answer began."""
+    if warmed is None or usage is None or warmed.num_tokens == 0:
+        return None
+    share = min(1.0, usage.num_cached_tokens / warmed.num_tokens)
+    return round(warmed.read_ms * share, 3)
 
 
 def _typed(event: typed.Typed, name: str | None = None) -> Frame:

@@ -22,6 +22,7 @@ from hitsend.events import (
     Ending,
     MessageAdded,
     PromptRead,
+    PromptWarmed,
     Stamped,
     TextArrived,
     TitleChosen,
@@ -34,13 +35,16 @@ from hitsend.events import (
 from hitsend.messages import Alternative, Message, Sampling, Text, Token, ToolCall, Usage
 from hitsend.wire import openai
 from hitsend.wire.coalesce import MAX_CHARS
-from hitsend.wire.delta import Carry, DeltaDecoder
+from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.message import Origin, message
 from hitsend.wire.plain import PlainView
 from hitsend.wire.sse import SseEvent, SseParser
-from hitsend.wire.v1 import V1View
+from hitsend.wire.typed import ResumeToken, StreamResumed, StreamSnapshot
+from hitsend.wire.v1 import V1View, channels, opened
+from hitsend.work import is_end
 
 START = TurnStarted("turn", "conversation", "next", "model", True, 1760000000.25, Sampling())
+TOKEN = ResumeToken("signed", "conversation", "turn", 1760007200.25)
 USAGE = Usage(7, 3, 5, 0.5, 1.5, 2.5)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -92,10 +96,11 @@ def stamped(events: Iterable[AnyEvent]) -> list[Stamped]:
 
 turns = st.one_of(
     st.builds(
-        lambda asked, middle, end: stamped([*begun(asked), *middle, *end]),
+        lambda asked, middle, end, late: stamped([*begun(asked), *middle, *end, *late]),
         texts,
         st.lists(happenings, max_size=12),
         endings,
+        st.lists(st.builds(TitleChosen, texts, st.just(4)), max_size=1),
     ),
     st.just(stamped([START, TurnAccepted(), TurnFailed("engine_down", "Not now.", True)])),
     st.builds(lambda asked: stamped([*begun(asked)[:4], TurnFinished("stopped")]), texts),
@@ -120,6 +125,17 @@ def travelling(log: Sequence[Stamped]) -> list[Any]:
     return [msgspec.json.decode(msgspec.json.encode(one)) for one in messages]
 
 
+def checksum(message_id: str, text: str) -> Any:
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    return {"id": message_id, "chars": len(text), "sha256": sha256}
+
+
+def resumed(view: V1View, past: Sequence[Stamped]) -> bytes:
+    view.skip(past)
+    opening = StreamResumed("conversation", "turn", len(past) + 1, view.carry)
+    return opened(opening, TOKEN)
+
+
 class Reader:
     """The least a v1 client does."""
 
@@ -127,15 +143,11 @@ class Reader:
         self.decoder = DeltaDecoder()
         self.typed: list[Any] = []
         self.last_id = 0
-        self.is_done = False
 
     def read(self, events: Iterable[SseEvent]) -> None:
         for event in events:
-            assert not self.is_done
             self.last_id = int(event.last_id or self.last_id)
-            if event.data == "[DONE]":
-                self.is_done = True
-            elif event.event == "delta":
+            if event.event == "delta":
                 self.decoder.decode(event.data)
             elif event.event != "delta_encoding":
                 self.take(msgspec.json.decode(event.data))
@@ -144,6 +156,23 @@ class Reader:
         self.typed.append(typed)
         if typed["type"] == "stream_resumed":
             self.decoder.resume(msgspec.convert(typed["carry"], Carry))
+        if typed["type"] == "stream_snapshot":
+            self.restore(typed)
+
+    def restore(self, snapshot: Any) -> None:
+        """Nothing of what it had counts any more."""
+        self.decoder, self.last_id = DeltaDecoder(), snapshot["seq"]
+        for channel, tree in snapshot["channels"].items():
+            self.decoder.take(Delta("", "add", tree, int(channel)))
+        self.decoder.resume(msgspec.convert(snapshot["carry"], Carry))
+
+    @property
+    def has_proof(self) -> bool:
+        """It was told the end, and what it has is what was said."""
+        (complete,) = self.told("message_stream_complete")[-1:] or (None,)
+        return complete is not None and complete["messages"] == [
+            checksum(one["id"], one["content"]["parts"][0]) for one in self.messages
+        ]
 
     @property
     def messages(self) -> list[Any]:
@@ -165,7 +194,7 @@ def test_a_v1_stream_comes_to_the_fold_however_it_is_batched(
         reader.read(parser.feed(view.encode(batch)))
         seen += len(batch)
         assert reader.messages == travelling(log[:seen])
-    assert reader.is_done
+    assert reader.has_proof
     assert reader.last_id == log[-1].seq
 
 
@@ -176,32 +205,106 @@ def test_a_reader_cut_off_anywhere_resumes_to_the_same_end(
     first, reader = V1View(), Reader()
     sent = b"".join(first.encode(batch) for batch in batches(log, at))
     reader.read(SseParser().feed(sent[: cut_byte % (len(sent) + 1)]))
-    if not reader.is_done:
+    if reader.last_id < len(log):
         second, have = V1View(), reader.last_id
-        sent = second.resume(log[:have]) + b"".join(
-            second.encode(batch) for batch in batches(log[have:], [cut_batch])
-        )
+        sent = resumed(second, log[:have])
+        sent += b"".join(second.encode(batch) for batch in batches(log[have:], [cut_batch]))
         reader.read(SseParser().feed(sent))
-    assert reader.is_done
+    assert reader.has_proof
     assert reader.messages == travelling(log)
 
 
-@given(turns, st.integers(1, 40))
+@given(turns, st.integers(0, 40))
 def test_resuming_repeats_nothing_and_says_where_it_goes_on(log: list[Stamped], after: int) -> None:
     have = log[:after]
     whole, view = V1View(), V1View()
     whole.encode(have)
-    opening = view.resume(have)
+    opening = resumed(view, have)
     assert view.encode(log[after:]) == whole.encode(log[after:])
     events = SseParser().feed(opening)
     assert [event.event for event in events[:2]] == ["delta_encoding", "message"]
-    resumed = msgspec.json.decode(events[1].data)
-    assert resumed["type"] == "stream_resumed"
-    assert resumed["from"] == len(have) + 1
+    told = msgspec.json.decode(events[1].data)
+    assert told["type"] == "stream_resumed"
+    assert told["from"] == len(have) + 1
+    assert msgspec.json.decode(events[2].data)["token"] == "signed"
 
 
-def test_a_reader_that_has_nothing_resumes_from_the_start() -> None:
-    assert V1View().resume([]) == b""
+@given(turns, st.integers(0, 40), st.integers(0, 40), cuts)
+def test_a_snapshot_and_what_follows_it_come_to_the_whole(
+    log: list[Stamped], had: int, taken: int, at: list[int]
+) -> None:
+    """Whatever the reader had before: nothing, less than the snapshot, or more."""
+    before, reader = V1View(), Reader()
+    reader.read(SseParser().feed(before.encode(log[:had])))
+    num_before_end = next(i for i, one in enumerate(log) if is_end(one.event))
+    view, past = V1View(), log[: min(taken, num_before_end)]
+    view.skip(past)
+    snapshot = StreamSnapshot("conversation", "turn", len(past), channels(past), view.carry)
+    sent = opened(snapshot, TOKEN)
+    sent += b"".join(view.encode(batch) for batch in batches(log[len(past) :], at))
+    reader.read(SseParser().feed(sent))
+    assert reader.has_proof
+    assert reader.last_id == len(log)
+    assert reader.messages == travelling(log)
+
+
+@given(turns, cuts, st.integers(0, 40))
+def test_items_are_the_stream_cut_by_events_without_a_gap(
+    log: list[Stamped], at: list[int], after: int
+) -> None:
+    whole, view = V1View(), V1View()
+    whole.skip(log[:after])
+    view.skip(log[:after])
+    last = min(after, len(log))
+    for batch in batches(log[after:], at):
+        items = view.items(batch)
+        assert b"".join(item.data for item in items) == whole.encode(batch)
+        for item in items:
+            assert item.seq - item.n == last
+            assert f"id: {item.seq}\n".encode() in item.data
+            last = item.seq
+    assert last == len(log)
+
+
+@given(turns, cuts)
+def test_the_token_to_come_back_with_is_the_second_thing_a_stream_says(
+    log: list[Stamped], at: list[int]
+) -> None:
+    view = V1View(token=TOKEN)
+    sent = b"".join(view.encode(batch) for batch in batches(log, at))
+    banner, token, *rest = SseParser().feed(sent)
+    assert banner.event == "delta_encoding"
+    told = msgspec.json.decode(token.data)
+    assert (told["type"], told["kind"], told["token"]) == (
+        "resume_conversation_token",
+        "topic",
+        "signed",
+    )
+    without = V1View()
+    bare = b"".join(without.encode(batch) for batch in batches(log, at))
+    assert rest == SseParser().feed(bare)[1:]
+
+
+@given(turns, st.none() | st.builds(PromptWarmed, st.booleans(), st.integers(0, 9), st.just(8.0)))
+def test_the_facts_say_what_reading_ahead_saved(
+    log: list[Stamped], warmed: PromptWarmed | None
+) -> None:
+    events = [one.event for one in log]
+    if warmed:
+        events.insert(1, warmed)
+    reader = Reader()
+    reader.read(SseParser().feed(V1View().encode(stamped(events))))
+    (told,) = reader.told("server_ste_metadata")
+    facts = told["metadata"]
+    assert facts["resume_with_websockets"] is True
+    assert facts["conduit_prewarmed"] is (warmed is not None)
+    state = "cold" if warmed is None else "warm" if warmed.is_whole else "warming"
+    assert facts["warmup_state"] == state
+    if warmed is None or warmed.num_tokens == 0 or facts["usage"] is None:
+        assert facts["saved_ms"] is None
+    else:
+        cached = facts["usage"]["num_cached_tokens"]
+        assert facts["saved_ms"] == round(8 * min(1, cached / warmed.num_tokens), 3)
 
 
 @given(turns, cuts, st.lists(st.integers(0, 5000), max_size=6))
@@ -251,12 +354,9 @@ def test_the_end_of_a_stream_proves_what_was_said(log: list[Stamped], at: list[i
     for batch in batches(log, at):
         reader.read(parser.feed(view.encode(batch)))
     (complete,) = reader.told("message_stream_complete")
-    assert complete["last_seq"] == len(log)
+    assert complete["last_seq"] == next(one.seq for one in log if is_end(one.event))
     said = [(one["id"], one["content"]["parts"][0]) for one in reader.messages]
-    assert complete["messages"] == [
-        {"id": id, "chars": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
-        for id, text in said
-    ]
+    assert complete["messages"] == [checksum(id, text) for id, text in said]
 
 
 @given(turns, cuts)

@@ -1,27 +1,36 @@
 """Every route there is, one file per noun. A route that is not in this table does not exist."""
 
-from hitsend.server.calls import Endpoint
+from hitsend.server.calls import Endpoint, SocketEndpoint
 from hitsend.server.routes import (
     accounts,
+    autocompletions,
     completions,
     conversation,
     conversations,
     data,
     feedback,
     folders,
+    groups,
     health,
     invites,
     keys,
+    limits,
     models,
     page,
     people,
     prepare,
+    prices,
+    resume,
     rules,
+    sentinel,
     sessions,
     shares,
+    socket,
+    telemetry,
+    usage,
 )
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "SOCKETS"]
 
 ROUTES: tuple[Endpoint, ...] = (
     page.page,
@@ -61,6 +70,28 @@ ROUTES: tuple[Endpoint, ...] = (
     models.remove_model,
     models.status,
     rules.rules,
+    limits.my_limits,
+    limits.list_limits,
+    limits.set_limit_for_all,
+    limits.set_limit,
+    limits.remove_limit_for_all,
+    limits.remove_limit,
+    groups.list_groups,
+    groups.create_group,
+    groups.rename_group,
+    groups.delete_group,
+    usage.my_usage,
+    usage.usage_of_everyone,
+    prices.list_prices,
+    prices.set_price,
+    prices.remove_price,
+    sentinel.prepare,
+    sentinel.request,
+    sentinel.finalize,
+    sentinel.ping,
+    telemetry.take_beacon,
+    telemetry.take_errors,
+    telemetry.latency,
     conversations.list_conversations,
     conversations.get_conversation,
     conversations.change_conversation,
@@ -77,10 +108,16 @@ ROUTES: tuple[Endpoint, ...] = (
     shares.read_share,
     conversation.send,
     prepare.prepare,
-    conversation.follow,
+    autocompletions.suggest,
+    resume.resume,
+    resume.follow,
+    resume.stream_status,
     conversation.stop,
+    socket.ticket,
     conversation.look_inside,
     completions.create_completion,
     completions.list_models,
     completions.get_model,
 )
+
+SOCKETS: tuple[SocketEndpoint, ...] = (socket.connect,)

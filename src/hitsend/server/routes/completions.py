@@ -1,23 +1,25 @@
 """OpenAI's chat completions, as another view of the same turns.
 
 An API call brings its own context and belongs to no conversation. Nobody can come back to its
-answer, so here, and only here, a reader that leaves ends the turn.
+answer, so here, and only here, a reader that leaves ends the turn; unless the call has an
+idempotency key, for whoever has that can ask again.
 """
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hitsend.errors import UnknownModel
 from hitsend.events import Stamped
+from hitsend.server.admission import admit_call
 from hitsend.server.calls import Access, Call, answer, endpoint
+from hitsend.server.sending import Sent, brought, given_key, send_once
 from hitsend.server.streams import stream
-from hitsend.turn import run_turn
 from hitsend.wire.openai import ChunkView, completion, models_list
 from hitsend.wire.openai_request import CompletionRequest, parse_completion
-from hitsend.work import RunningTurn
 
 STILL_THERE_S = 1.0
 """How often to look whether someone waiting for a whole answer is still there."""
@@ -26,13 +28,16 @@ STILL_THERE_S = 1.0
 @endpoint("POST", "/v1/chat/completions", Access.KEY)
 async def create_completion(call: Call) -> Response:
     """Answer a chat, in chunks or whole, as OpenAI's API does."""
-    asked = parse_completion(await call.body(CompletionRequest), call.user_id)
-    turn = await call.house.runner.start(call.user_id, run_turn(asked.send, call.house.services))
+    key = given_key(call)
+    asked = parse_completion(await call.body(CompletionRequest), call.user_id, key)
+    sent = await send_once(call.house, brought(call, asked.send), partial(admit_call, call))
+    headers = dict(sent.headers)
     if asked.is_streamed:
         view = ChunkView(include_usage=asked.include_usage, num_logprobs=asked.num_logprobs)
         heartbeat_s = call.house.services.settings.heartbeat_s
-        return stream(view, _until_left(call, turn, heartbeat_s), {})
-    return answer(completion(await _whole(call, turn), asked.num_logprobs))
+        return stream(view, await _batches(call, sent, key, heartbeat_s), headers)
+    whole = await _whole(call, await _batches(call, sent, key, STILL_THERE_S))
+    return answer(completion(whole, asked.num_logprobs), headers=headers)
 
 
 @endpoint("GET", "/v1/models", Access.KEY)
@@ -52,9 +57,16 @@ async def get_model(call: Call) -> Response:
     return answer(models_list([name], created=0).data[0])
 
 
-async def _whole(call: Call, turn: RunningTurn) -> list[Stamped]:
+async def _batches(
+    call: Call, sent: Sent, key: str | None, heartbeat_s: float
+) -> AsyncGenerator[Sequence[Stamped], None]:
+    _, coming = await call.house.runner.follow(sent.turn_id, call.user_id, 0, heartbeat_s)
+    return coming if key is not None else _until_left(call, sent, coming)
+
+
+async def _whole(call: Call, coming: AsyncGenerator[Sequence[Stamped], None]) -> list[Stamped]:
     log: list[Stamped] = []
-    async with aclosing(_until_left(call, turn, STILL_THERE_S)) as batches:
+    async with aclosing(coming) as batches:
         async for batch in batches:
             log += batch
             if await call.request.is_disconnected():
@@ -63,12 +75,13 @@ async def _whole(call: Call, turn: RunningTurn) -> list[Stamped]:
 
 
 async def _until_left(
-    call: Call, turn: RunningTurn, heartbeat_s: float
+    call: Call, sent: Sent, coming: AsyncGenerator[Sequence[Stamped], None]
 ) -> AsyncGenerator[Sequence[Stamped], None]:
     try:
-        async with aclosing(turn.follow(0, heartbeat_s)) as batches:
+        async with aclosing(coming) as batches:
             async for batch in batches:
                 yield batch
     finally:
         # Not awaited: a reader that leaves cancels this very task.
-        call.house.runner.abandon(turn)
+        if turn := call.house.runner.find(sent.turn_id, call.user_id):
+            call.house.runner.abandon(turn)

@@ -1,19 +1,19 @@
-"""A conversation under way: send, follow, stop, and look inside a turn."""
+"""A conversation under way: send, stop, and look inside a turn."""
 
+from functools import partial
 from typing import Annotated
 
 import msgspec
 from starlette.responses import Response
 
-from hitsend.errors import Refused
+from hitsend.server.admission import admit_call
 from hitsend.server.calls import Access, Call, answer, endpoint
+from hitsend.server.resuming import resume_token
+from hitsend.server.sending import brought, given_key, send_once
 from hitsend.server.streams import View, stream
-from hitsend.turn import run_turn
 from hitsend.wire.plain import PlainView
 from hitsend.wire.send import SendBody, parse_send
 from hitsend.wire.v1 import V1View
-
-MOST_EVENTS = 1_000_000_000
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,32 +23,17 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @endpoint("POST", "/backend-api/f/conversation", Access.PERSON)
 async def send(call: Call) -> Response:
-    """Send a message; the answer comes as a stream."""
+    """Send a message; the answer comes as a stream. Sent again, it is the same answer."""
+    key = given_key(call)
     body = await call.body(SendBody)
-    sent, settings = parse_send(body, call.user_id), call.house.services.settings
-    turn = await call.house.runner.start(call.user_id, run_turn(sent, call.house.services))
-    view: View = V1View(settings.pad) if "v1" in body.supported_encodings else PlainView()
-    return stream(view, turn.follow(0, settings.heartbeat_s), {"x-turn-exchange-id": turn.turn_id})
-
-
-@endpoint("GET", "/backend-api/f/conversation/{turn_id}/events", Access.PERSON)
-async def follow(call: Call) -> Response:
-    """Read a turn from any event on: `Last-Event-ID`, or `after` in the query."""
-    settings, turn_id = call.house.services.settings, call.path("turn_id")
-    past, coming = await call.house.runner.follow(
-        turn_id, call.user_id, _after(call), settings.heartbeat_s
-    )
-    view = V1View(settings.pad)
-    return stream(view, coming, {"x-turn-exchange-id": turn_id}, opening=view.resume(past))
-
-
-def _after(call: Call) -> int:
-    last = call.request.headers.get("last-event-id")
-    if last is None:
-        return call.number("after", 0, most=MOST_EVENTS)
-    if not last.isascii() or not last.isdigit() or len(last) > 9:
-        raise Refused("`Last-Event-ID` has to be the number of an event.", param="Last-Event-ID")
-    return int(last)
+    asked = parse_send(body, call.user_id, key)
+    house, settings = call.house, call.house.services.settings
+    sent = await send_once(house, brought(call, asked), partial(admit_call, call))
+    _, coming = await house.runner.follow(sent.turn_id, call.user_id, 0, settings.heartbeat_s)
+    view: View = PlainView()
+    if "v1" in body.supported_encodings:
+        view = V1View(settings.pad, resume_token(house, call.user_id, sent.turn))
+    return stream(view, coming, {"x-turn-exchange-id": sent.turn_id, **sent.headers})
 
 
 @endpoint("POST", "/backend-api/stop_conversation", Access.PERSON)

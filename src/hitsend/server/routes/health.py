@@ -13,9 +13,11 @@ async def healthz(call: Call) -> Response:
 
 @endpoint("GET", "/readyz", Access.ANYONE)
 async def readyz(call: Call) -> Response:
-    """The engine and the store are ready; says which is not."""
+    """The engine and the store are ready, and new answers are begun; says what is not so."""
     engine = call.house.services.engine.status().state
     store = "ready" if await call.house.store_readiness.is_ready() else "down"
-    is_ready = engine == store == "ready"
-    body = {"status": "ok" if is_ready else "unavailable", "engine": engine, "store": store}
+    is_open = call.house.runner.is_open
+    is_ready = engine == store == "ready" and is_open
+    status = "ok" if is_ready else "unavailable" if is_open else "draining"
+    body = {"status": status, "engine": engine, "store": store}
     return answer(body, 200 if is_ready else 503, {} if is_ready else {"retry-after": "1"})

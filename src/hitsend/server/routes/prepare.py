@@ -1,58 +1,82 @@
-"""Before Send is pressed: what a message would weigh."""
+"""Before Send is pressed: what a message would weigh, and reading ahead what comes before it."""
 
-import asyncio
-from collections.abc import Coroutine
-from typing import TypeVar
+from typing import Literal
+from uuid import uuid4
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from hitsend.engine import Prompt
+from hitsend.errors import EngineDown, EngineLost
 from hitsend.events import PromptEncoded
 from hitsend.send import Send
 from hitsend.server.calls import Access, Call, answer, endpoint
+from hitsend.server.presence import while_there
+from hitsend.server.warming import SOME_TEXT, WarmupState, conduit_token, stable_prefix
 from hitsend.turn import weigh
-from hitsend.wire.send import SendBody, parse_send
+from hitsend.wire.send import Author, Content, SendBody, SentMessage, parse_send
 
-T = TypeVar("T")
+NOT_AHEAD = "none"
+"""What a client says that only wants to know the weight."""
 
 
-class Weight(msgspec.Struct, frozen=True):
-    """What a Send would take of the model's window."""
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a Send would take of the model's window, and how much of it is read by now."""
 
-    num_tokens: int
-    num_window_tokens: int
-    num_dropped_messages: int
-    is_exact: bool
+    status: Literal["ok", "skipped"]
+    """`skipped` where nothing is read ahead."""
+    conduit_token: str | None = None
+    """To be brought along by the Send."""
+    warmup_state: WarmupState = "cold"
+    num_tokens: int | None = None
+    num_window_tokens: int | None = None
+    num_dropped_messages: int | None = None
+    is_exact: bool | None = None
 
 
 @endpoint("POST", "/backend-api/f/conversation/prepare", Access.PERSON)
 async def prepare(call: Call) -> Response:
-    """How much of the model's window a message would take; nothing is sent or stored."""
-    sent = parse_send(await call.body(SendBody), call.user_id)
-    encoded = await _while_there(call.request, _weighed(call, sent))
-    return answer(msgspec.convert(encoded, Weight, from_attributes=True))
+    """Weigh a draft, and have what comes before it read ahead; nothing is sent or stored."""
+    body = await call.body(SendBody)
+    sent = parse_send(_with_a_message(body), call.user_id)
+    try:
+        prompt, encoded = await while_there(call.request, _weighed(call, sent))
+    except (EngineDown, EngineLost):
+        return answer(Prepared(status="skipped"))
+    is_wanted = body.client_prepare_state != NOT_AHEAD
+    return answer(_prepared(call, prompt if is_wanted else None, encoded))
 
 
-async def _weighed(call: Call, sent: Send) -> PromptEncoded:
+def _with_a_message(body: SendBody) -> SendBody:
+    """Before the first word is written any message will do: what comes before it is the same."""
+    if body.messages or body.action != "next":
+        return body
+    some = SentMessage(str(uuid4()), Author("user"), Content("text", (SOME_TEXT,)))
+    return msgspec.structs.replace(body, messages=(some,))
+
+
+async def _weighed(call: Call, sent: Send) -> tuple[Prompt, PromptEncoded]:
     async with call.house.weighing.one_of(call.user_id):
         return await weigh(sent, call.house.services)
 
 
-async def _while_there(request: Request, work: Coroutine[None, None, T]) -> T:
-    """What it comes to. Given up as soon as nobody waits for it any more."""
-    working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_left(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        continue
+def _prepared(call: Call, prompt: Prompt | None, weight: PromptEncoded) -> Prepared:
+    """Without a prompt, nothing is read ahead."""
+    house = call.house
+    weighed = Prepared(
+        status="skipped",
+        num_tokens=weight.num_tokens,
+        num_window_tokens=weight.num_window_tokens,
+        num_dropped_messages=weight.num_dropped_messages,
+        is_exact=weight.is_exact,
+    )
+    prefix = stable_prefix(prompt) if prompt and house.services.settings.prewarm else None
+    if prefix is None:
+        return weighed
+    warm_id = house.warming.begin(call.user_id, prefix)
+    return msgspec.structs.replace(
+        weighed,
+        status="ok",
+        conduit_token=conduit_token(house.secret, call.user_id, warm_id),
+        warmup_state=house.warming.state(warm_id),
+    )

@@ -93,9 +93,10 @@ def _create_ledger() -> None:
         _number("num_cached_tokens"),
         _number("num_output_tokens"),
     )
-    op.create_index("ix_ledger_user_id_at", "ledger", ["user_id", "at"])
-    op.create_index("ix_ledger_group_id_at", "ledger", ["group_id", "at"])
-    op.create_index("ix_ledger_key_id_at", "ledger", ["key_id", "at"])
+    taken = ["num_reserved_tokens", "num_input_tokens", "num_output_tokens"]
+    op.create_index("ix_ledger_user_id_at", "ledger", ["user_id", "at", *taken])
+    op.create_index("ix_ledger_group_id_at", "ledger", ["group_id", "at", *taken])
+    op.create_index("ix_ledger_key_id_at", "ledger", ["key_id", "at", *taken])
     op.create_index("ix_ledger_at", "ledger", ["at"])
     # What was used before there was a ledger counts too.
     op.execute(

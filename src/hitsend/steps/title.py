@@ -1,0 +1,138 @@
+"""After the last word: may the model name the conversation better than its first words do?
+
+Nobody waits for it, so it runs only while the engine has nothing else to do. A small model's
+title is often an answer, a guess or half a sentence; those are recognised, and the person's own
+words stay.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+from hitsend.engine import Engine, GaveWay
+from hitsend.errors import HitsendError
+from hitsend.events import AnswerFinished, AnyEvent, TextArrived
+from hitsend.messages import Message, Sampling, Source, Text
+from hitsend.send import Turn
+from hitsend.titles import MOST_CHARS, title_from
+
+TITLE_S = 20.0
+"""For all of it, waiting for a free engine included."""
+SHORT_CHARS = 30
+"""Words so few are a title already."""
+NUM_QUESTION_CHARS, NUM_ANSWER_CHARS = 300, 300
+MOST_WORDS = 9
+SAMPLING = Sampling(temperature=0.0, max_tokens=24, stop=("\n",))
+"""More tokens than a title has: what does not end by itself is seen to be none."""
+
+INSTRUCTIONS = "You name conversations. Say what one is about in two to six words."
+EXAMPLES = (
+    (
+        "Can you tell me why the sky is blue and sunsets are red? My son asked me yesterday.",
+        "Blue skies and red sunsets",
+    ),
+    (
+        "Meine Pflanzen bekommen gelbe Blätter, obwohl ich sie jeden Tag gieße. Was ist falsch?",
+        "Gelbe Blätter trotz Gießen",
+    ),
+    (
+        "I get a segmentation fault in my C program when I free a list twice, how do I find where?",
+        "Double free in a C program",
+    ),
+)
+
+
+async def find_title(turn: Turn, heard: Sequence[AnyEvent], engine: Engine) -> str | None:
+    """A better title than the first words of the message, or None. Trouble is none: the
+    conversation has a title."""
+    question = turn.send.text
+    if not turn.is_first or turn.is_api or not _is_whole(heard):
+        return None
+    if len(title_from(question)) <= SHORT_CHARS:
+        return None
+    try:
+        async with asyncio.timeout(TITLE_S):
+            prompt = await engine.encode(turn.model, _context(question))
+            written = await engine.aside(prompt, SAMPLING)
+    except (TimeoutError, GaveWay, HitsendError):
+        return None
+    return better_title(written, question, _beginning(heard))
+
+
+def better_title(written: str, question: str, answer: str) -> str | None:
+    """What the model wrote, cleaned; None where the first words of the question say it better."""
+    title, words = cleaned(written), title_from(question)
+    is_shorter = words.endswith("…") or len(title) < len(words)
+    if not title or not is_shorter or words.startswith(title) or REPLY.match(title):
+        return None
+    return title if _is_about(title, question, answer) else None
+
+
+def cleaned(written: str) -> str:
+    """One line without what models put around titles. Empty where that is no title: too long,
+    or a sentence."""
+    lines = [line for line in written.splitlines() if line.strip()]
+    line = " ".join(lines[0].split()) if lines else ""
+    bare = LABEL.sub("", line.strip(AROUND)).strip(AROUND)
+    num_words = len(bare.split())
+    is_sentence = bare.endswith(".") and num_words > MOST_WORDS // 2
+    if len(bare) > MOST_CHARS or num_words > MOST_WORDS or is_sentence:
+        return ""
+    return bare.rstrip(TAIL + AROUND)
+
+
+AROUND = " \t\"'`*_#“”„«»‘’"
+TAIL = " .,;:…-"
+LABEL = re.compile(r"(title|titel|título|titre)\s*:\s*", re.IGNORECASE)
+REPLY = re.compile(
+    r"(yes|no|sure|sorry|hello|hi|i|i'm|i’m|as an|here|ja|nein|sí|oui|non)\b", re.IGNORECASE
+)
+"""How answers begin, and titles do not."""
+WORD = re.compile(r"[^\W_]{4,}")
+NUM_STEM_CHARS = 4
+
+
+def _is_about(title: str, question: str, answer: str) -> bool:
+    """Whether each of its longer words stands in what was said, most of them in the question.
+    A word in another form counts: its stem does."""
+    stems = [word[:NUM_STEM_CHARS] for word in WORD.findall(title.casefold())]
+    asked, said = question.casefold(), answer.casefold()
+    num_asked = sum(stem in asked for stem in stems)
+    return 2 * num_asked >= max(len(stems), 1) and all(stem in asked + said for stem in stems)
+
+
+def _is_whole(heard: Sequence[AnyEvent]) -> bool:
+    """Whether the answer came to its own end, or to the end of its room."""
+    last = heard[-1] if heard else None
+    return isinstance(last, AnswerFinished) and last.ending in ("stop", "length")
+
+
+def _beginning(heard: Sequence[AnyEvent]) -> str:
+    text = ""
+    for event in heard:
+        if isinstance(event, TextArrived):
+            text += event.text
+        if len(text) >= NUM_ANSWER_CHARS:
+            break
+    return _cut(text, NUM_ANSWER_CHARS)
+
+
+def _context(question: str) -> list[Message]:
+    """Without the answer: small models would only say it again. It helps to judge the title."""
+    return [
+        Message("system", (Text(INSTRUCTIONS),), "system"),
+        *[message for example in EXAMPLES for message in _example(*example)],
+        _asked(_cut(question, NUM_QUESTION_CHARS), "user"),
+    ]
+
+
+def _example(question: str, title: str) -> tuple[Message, Message]:
+    return _asked(question, "history"), Message("assistant", (Text(title),))
+
+
+def _asked(question: str, source: Source) -> Message:
+    return Message("user", (Text(f"Message: {question}\nTitle:"),), source)
+
+
+def _cut(text: str, num_chars: int) -> str:
+    return " ".join(text[: 2 * num_chars].split())[:num_chars]

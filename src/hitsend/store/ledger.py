@@ -1,0 +1,167 @@
+"""What every turn takes, in tokens. Before it runs, the most it may take is set aside; when it
+has ended, what it took takes the place of that (see `closings`).
+
+Both happen in the transaction that begins or ends the turn, so however many come at once, never
+more is used than may be.
+"""
+
+import math
+import operator
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+from msgspec import structs
+from sqlalchemy import ColumnElement, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hitsend.allowance import Allowance
+from hitsend.errors import QuotaSpent, TooFast
+from hitsend.store.database import Database
+from hitsend.store.limits import Limits
+from hitsend.store.rows import NewTurn
+from hitsend.store.schema import TAKEN, ledger, users
+from hitsend.store.spending import Bounds, Budget, BudgetScope, Span
+
+MINUTE_S = 60.0
+DAY_S = 86_400.0
+
+LEAST_ANSWER_TOKENS = 16
+"""An answer that would be cut before that is not begun."""
+
+OWNER: dict[BudgetScope, ColumnElement[Any]] = {
+    "user": ledger.c.user_id,
+    "key": ledger.c.key_id,
+    "group": ledger.c.group_id,
+}
+
+NUM_TAKEN = reduce(operator.add, TAKEN)
+
+
+class Ledger:
+    def __init__(self, database: Database, limits: Limits) -> None:
+        self._database = database
+        self._limits = limits
+
+    async def budgets(self, user_id: str, key_id: str | None) -> list[Budget]:
+        """What is left of everything that is limited for them, days first."""
+        if await self._limits.bounds(user_id, key_id) is None:
+            return []
+        async with self._database.read() as connection:
+            return await self._budgets(connection, user_id, key_id)
+
+    async def reserve(self, connection: AsyncConnection, new: NewTurn) -> int:
+        """How many tokens the answer may have: those asked for, or what is left."""
+        num_least = new.num_prompt_tokens + min(LEAST_ANSWER_TOKENS, new.num_answer_tokens)
+        budgets = await self._budgets(connection, new.user_id, new.key_id)
+        for budget in budgets:
+            if budget.num_left < num_least:
+                raise await self._refusal(connection, budget, num_least)
+        left = (budget.num_left - new.num_prompt_tokens for budget in budgets)
+        num_granted = min([new.num_answer_tokens, *left])
+        await connection.execute(insert(ledger).values(self._row(new, num_granted)))
+        return num_granted
+
+    def _row(self, new: NewTurn, num_granted: int) -> dict[str, object]:
+        group_id = select(users.c.group_id).where(users.c.id == new.user_id).scalar_subquery()
+        return {
+            "turn_id": new.turn_id,
+            "user_id": new.user_id,
+            "group_id": group_id,
+            "key_id": new.key_id,
+            "surface": "api" if new.conversation_id is None else "chat",
+            "model": new.model,
+            "at": self._database.now(),
+            "num_reserved_tokens": new.num_prompt_tokens + num_granted,
+            "num_input_tokens": 0,
+            "num_cached_tokens": 0,
+            "num_output_tokens": 0,
+        }
+
+    async def _budgets(
+        self, connection: AsyncConnection, user_id: str, key_id: str | None
+    ) -> list[Budget]:
+        bounds = await self._limits.bounds_by(connection, user_id, key_id)
+        if bounds is None:
+            return []
+        now = self._database.now()
+        return [await _spent(connection, one, now) for one in _limited(bounds, user_id, key_id)]
+
+    async def _refusal(
+        self, connection: AsyncConnection, budget: Budget, num_needed: int
+    ) -> TooFast:
+        now = self._database.now()
+        if budget.span == "day":
+            return _spent_today(budget, num_needed, now)
+        if num_needed > budget.limit:
+            wait_s, remedy = MINUTE_S, "Make it shorter."
+        else:
+            num_missing = num_needed - budget.num_left
+            wait_s = await _until_room(connection, budget, num_missing, now)
+            remedy = f"Try again in {math.ceil(wait_s)} seconds."
+        return TooFast(
+            f"This needs {num_needed:,} tokens. Of the {budget.limit:,} you may use in a minute, "
+            f"{budget.num_left:,} are left. {remedy}",
+            retry_after_s=wait_s,
+            allowances=(allowance(budget, now),),
+        )
+
+
+def _spent_today(budget: Budget, num_needed: int, now: float) -> QuotaSpent:
+    whose = "your group" if budget.scope == "group" else "you"
+    return QuotaSpent(
+        f"This needs {num_needed:,} tokens. Of the {budget.limit:,} {whose} may use in a day, "
+        f"{budget.num_left:,} are left. There are new ones after midnight, UTC.",
+        retry_after_s=budget.resets_at - now,
+        allowances=(allowance(budget, now),),
+    )
+
+
+def allowance(budget: Budget, now: float) -> Allowance:
+    return Allowance("tokens", budget.limit, budget.num_left, max(budget.resets_at - now, 0.0))
+
+
+def _limited(bounds: Bounds, user_id: str, key_id: str | None) -> Iterator[Budget]:
+    """All that is limited, with nothing spent yet."""
+    all_there_are: tuple[tuple[BudgetScope, str | None, Span, int | None], ...] = (
+        ("user", user_id, "day", bounds.user.tokens_per_day),
+        ("key", key_id, "day", bounds.key.tokens_per_day),
+        ("group", bounds.group_id, "day", bounds.group.tokens_per_day),
+        ("user", user_id, "minute", bounds.user.tokens_per_minute),
+        ("key", key_id, "minute", bounds.key.tokens_per_minute),
+    )
+    for scope, target, span, limit in all_there_are:
+        if limit is not None and target is not None:
+            yield Budget(scope, target, span, limit)
+
+
+async def _spent(connection: AsyncConnection, budget: Budget, now: float) -> Budget:
+    taken = select(func.coalesce(func.sum(NUM_TAKEN), 0), func.max(ledger.c.at))
+    num_spent, newest_at = (await connection.execute(taken.where(*_in(budget, now)))).one()
+    by_then = now if newest_at is None else newest_at + MINUTE_S
+    resets_at = _day(now) + DAY_S if budget.span == "day" else by_then
+    return structs.replace(budget, num_spent=num_spent, resets_at=resets_at)
+
+
+def _in(budget: Budget, now: float) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    since = ledger.c.at >= _day(now) if budget.span == "day" else ledger.c.at > now - MINUTE_S
+    return OWNER[budget.scope] == budget.target, since
+
+
+def _day(now: float) -> float:
+    """When it began, in UTC."""
+    return now - now % DAY_S
+
+
+async def _until_room(
+    connection: AsyncConnection, budget: Budget, num_missing: int, now: float
+) -> float:
+    """Until so many tokens are more than a minute old."""
+    rows = await connection.execute(
+        select(ledger.c.at, NUM_TAKEN).where(*_in(budget, now)).order_by(ledger.c.at)
+    )
+    for at, num_taken in rows:
+        num_missing -= num_taken
+        if num_missing <= 0:
+            return max(at + MINUTE_S - now, 0.001)
+    return MINUTE_S

@@ -1,0 +1,105 @@
+"""The Python client against the real server: what it does by itself, done for real."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+from msgspec.structs import replace
+from tests.server.world import World, message
+
+from hitsend.client import Backoff, Client, KeyReused, Started, TextAdded, Titled
+from hitsend.client.connection import Connection
+from hitsend.client.listening import Listening, Wanted
+from hitsend.client.proving import Proof
+from hitsend.engine import ScriptedEngine
+from hitsend.engine.script import Script
+from hitsend.server.app import open_house
+from hitsend.server.people import COOKIE
+from hitsend.server.serving import listening
+from hitsend.settings import Settings
+
+QUESTION = "Can you help me to understand why bread rises, and what else I could use than yeast?"
+
+
+@asynccontextmanager
+async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
+    async with (
+        asyncio.timeout(20),
+        open_house(settings, engine) as house,
+        listening(house) as url,
+        AsyncExitStack() as stack,
+    ):
+        yield World(house, url, stack)
+
+
+async def test_what_is_read_is_what_is_stored(world: World) -> None:
+    ada = await world.someone("ada")
+    async with Client(world.url, ada.key) as client:
+        answer = client.send("Hello there.")
+        text = "".join([text async for text in answer.text()])
+        assert answer.started
+        stored = (await client.conversation(answer.started.conversation_id)).path()
+    assert [said.text for said in stored] == ["Hello there.", text]
+
+
+async def test_the_same_key_gets_the_same_turn_and_other_words_are_refused(world: World) -> None:
+    ada = await world.someone("ada")
+    async with Client(world.url, ada.key) as client:
+        answers = [client.send("Hello there.", key="greeting") for _ in range(3)]
+        texts = [(await answer.whole()).text for answer in answers]
+        assert len(set(texts)) == 1
+        assert len({answer.started.turn_id for answer in answers if answer.started}) == 1
+        assert (await client.conversations()).total == 1
+        with pytest.raises(KeyReused):
+            await client.send("Something else.", key="greeting").whole()
+
+
+async def test_stopping_ends_the_answer_and_keeps_what_was_said(world: World) -> None:
+    ada = await world.someone("ada")
+    async with asyncio.timeout(10), Client(world.url, ada.key) as client:
+        answer, heard = client.send("!script tokens=5000 pace=10ms\ntick tock "), ""
+        async for update in answer:
+            if isinstance(update, TextAdded):
+                heard += update.text
+                await answer.stop()
+        assert answer.finished
+        assert answer.finished.status == "finished_partial_completion"
+        assert answer.finished.text == heard
+
+
+async def test_a_turn_that_is_no_longer_streamed_is_read_from_its_conversation(
+    settings: Settings,
+) -> None:
+    async with world_of(replace(settings, resume_s=0), ScriptedEngine()) as world:
+        ada = await world.someone("ada")
+        async with Client(world.url, ada.key) as client:
+            answer = client.send("Hello there.")
+            finished = await answer.whole()
+            assert answer.started
+            assert await client.follow(answer.started.turn_id).whole() == finished
+
+
+async def test_a_better_title_is_waited_for_on_request(settings: Settings) -> None:
+    asides = [Script("Why bread rises"), Script("Why bread rises")]
+    async with world_of(settings, ScriptedEngine(asides=asides)) as world:
+        ada = await world.someone("ada")
+        async with Client(world.url, ada.key) as client:
+            answer = client.send(QUESTION, waits_for_title=True)
+            titles = [update.title async for update in answer if isinstance(update, Titled)]
+    assert titles[-1] == "Why bread rises"
+    assert len(titles) == 2
+
+
+async def test_work_at_the_gate_is_done_by_itself(settings: Settings) -> None:
+    """Keys are exempt, so it comes with a browser's cookie."""
+    strict = replace(settings, gate="always", gate_difficulty=10)
+    async with world_of(strict, ScriptedEngine()) as world:
+        ada = await world.someone("ada")
+        cookie = f"{COOKIE}={ada.http.cookies[COOKIE]}"
+        headers = {"cookie": cookie, "x-csrf-token": ada.http.headers["x-csrf-token"]}
+        line = Connection(world.url, headers, Backoff(), 10.0)
+        wanted = Wanted(message("Hello there."), "key")
+        updates = [update async for update in Listening(line, Proof(), wanted).updates()]
+        await line.close()
+    assert isinstance(updates[0], Started)

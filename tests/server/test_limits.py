@@ -1,0 +1,360 @@
+"""Limits as people meet them: told beforehand, exact, and set by an administrator."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx2
+import pytest
+from msgspec import structs
+from sqlalchemy import text
+from tests.server.world import Someone, World, message
+
+from hitsend.engine import ScriptedEngine
+from hitsend.errors import TooFast
+from hitsend.events import AnswerStarted, PromptRead, Stamped
+from hitsend.server.app import open_house
+from hitsend.server.meter import Meter
+from hitsend.server.rates import duration
+from hitsend.server.serving import listening
+from hitsend.settings import Settings
+from hitsend.store import Entry, Limit, NewTurn, Store
+from hitsend.store.database import Database
+
+SHORT = "!script\nHello"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Without the gate, which asks for work of whoever is refused again and again."""
+    return Settings(data_dir=tmp_path / "data", engine="scripted", port=0, gate="off")
+
+
+async def program(world: World, person: Someone) -> httpx2.AsyncClient:
+    http = await world.browser()
+    http.headers["authorization"] = f"Bearer {person.key}"
+    return http
+
+
+def completion(num_tokens: int = 20, said: str = SHORT, **more: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": said}]
+    return {"model": "auto", "messages": messages, "max_tokens": num_tokens, **more}
+
+
+async def chat(person: Someone, said: str = SHORT) -> httpx2.Response:
+    return await person.http.post("/backend-api/f/conversation", json=message(said))
+
+
+async def sums(settings: Settings, table: str) -> tuple[int, int, int]:
+    database = Database(settings.database, "normal", lambda: 0.0)
+    await database.open()
+    try:
+        async with database.read() as connection:
+            columns = ("num_input_tokens", "num_cached_tokens", "num_output_tokens")
+            summed = ", ".join(f"coalesce(sum({column}), 0)" for column in columns)
+            row = (await connection.execute(text(f"SELECT {summed} FROM {table}"))).one()
+            return row[0], row[1], row[2]
+    finally:
+        await database.close()
+
+
+async def test_where_nothing_is_limited_nothing_is_said(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send(SHORT)
+    assert not [name for name in heard.headers if name.startswith("x-ratelimit")]
+    mine = (await ada.http.get("/backend-api/limits/mine")).json()
+    nothing = {"limit": None, "remaining": None, "reset_ms": None}
+    assert mine == {
+        "requests": nothing,
+        "tokens_minute": nothing,
+        "tokens_day": nothing | {"reset_at": None},
+        "group": None,
+    }
+
+
+async def test_of_a_hundred_requests_at_once_exactly_as_many_pass_as_may(world: World) -> None:
+    ada = await world.someone("ada")
+    await world.house.services.store.limits.set("user", ada.user_id, Limit(7))
+    async with asyncio.timeout(30):
+        answers = await asyncio.gather(*(chat(ada) for _ in range(100)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 7 + [429] * 93
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert refused.json()["error"]["code"] == "rate_limit_exceeded"
+    assert 0 < int(refused.headers["retry-after"]) <= 60
+    assert 0 < int(refused.headers["retry-after-ms"]) <= 60_000
+    assert refused.headers["x-ratelimit-limit-requests"] == "7"
+    assert refused.headers["x-ratelimit-remaining-requests"] == "0"
+    passed = [answer for answer in answers if answer.status_code == 200]
+    told = {int(answer.headers["x-ratelimit-remaining-requests"]) for answer in passed}
+    assert told == set(range(7))
+    mine = (await ada.http.get("/backend-api/limits/mine")).json()["requests"]
+    assert (mine["limit"], mine["remaining"]) == (7, 0)
+    assert 0 < mine["reset_ms"] <= 60_000
+
+
+async def test_a_key_and_an_address_have_limits_of_their_own(world: World) -> None:
+    ada, eve = await world.someone("ada"), await world.someone("eve")
+    limits = world.house.services.store.limits
+    (key,) = await world.house.services.store.accounts.keys(ada.user_id)
+    await limits.set("key", key.id, Limit(1))
+    http = await program(world, ada)
+    first = await http.post("/v1/chat/completions", json=completion())
+    second = await http.post("/v1/chat/completions", json=completion())
+    assert (first.status_code, second.status_code) == (200, 429)
+    assert (await chat(ada)).status_code == 200
+    await limits.set("address", "", Limit(2))
+    passed = [(await chat(person)).status_code for person in (ada, eve, eve)]
+    assert passed == [200, 200, 429]
+
+
+async def test_a_quota_of_a_day_never_lets_more_pass(world: World, settings: Settings) -> None:
+    quota = 1500
+    ada = await world.someone("ada")
+    http = await program(world, ada)
+    await world.house.services.store.limits.set("everyone", "", Limit(tokens_per_day=quota))
+    asked = completion(40, "!script tokens=40 pace=1ms")
+
+    async def ask(number: int) -> int:
+        if number % 2:
+            return (await http.post("/v1/chat/completions", json=asked)).status_code
+        return (await chat(ada, "!script tokens=40 pace=1ms")).status_code
+
+    async with asyncio.timeout(60):
+        statuses = await asyncio.gather(*(ask(number) for number in range(100)))
+    assert set(statuses) == {200, 429}
+    num_input, _, num_output = await sums(settings, "ledger")
+    assert 0 < num_input + num_output <= quota
+    assert await sums(settings, "ledger") == await sums(settings, "turns")
+    mine = (await ada.http.get("/backend-api/limits/mine")).json()["tokens_day"]
+    assert mine["remaining"] == quota - num_input - num_output
+    assert mine["reset_at"] % 86_400 == 0
+
+
+async def test_a_spent_quota_says_when_there_is_a_new_one(world: World) -> None:
+    ada = await world.someone("ada")
+    await world.house.services.store.limits.set("user", ada.user_id, Limit(tokens_per_day=10))
+    refused = await chat(ada)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "quota_exceeded")
+    assert "midnight" in refused.json()["detail"]
+    assert 0 < int(refused.headers["retry-after"]) <= 86_400
+    assert refused.headers["x-ratelimit-limit-tokens"] == "10"
+    assert refused.headers["x-ratelimit-remaining-tokens"] == "10"
+    listed = (await ada.http.get("/backend-api/conversations")).json()
+    assert listed["items"] == []
+
+
+async def test_what_a_key_has_spent_its_owner_still_has(world: World) -> None:
+    ada = await world.someone("ada")
+    http, store = await program(world, ada), world.house.services.store
+    (key,) = await store.accounts.keys(ada.user_id)
+    await store.limits.set("key", key.id, Limit(tokens_per_day=40))
+    said = completion(20, "!script tokens=20")
+    first = await http.post("/v1/chat/completions", json=said)
+    assert first.headers["x-ratelimit-remaining-tokens"] == "40"
+    second = await http.post("/v1/chat/completions", json=said)
+    assert (first.status_code, second.status_code) == (200, 429)
+    assert second.json()["error"]["type"] == "rate_limit_error"
+    assert second.json()["error"]["code"] == "quota_exceeded"
+    by_key = (await http.get("/backend-api/limits/mine")).json()["tokens_day"]
+    assert by_key["remaining"] == 40 - first.json()["usage"]["total_tokens"]
+    assert (await chat(ada)).status_code == 200
+
+
+async def test_an_answer_ends_where_the_tokens_do(world: World) -> None:
+    ada = await world.someone("ada")
+    await world.house.services.store.limits.set("user", ada.user_id, Limit(tokens_per_minute=60))
+    heard = await ada.send("!script tokens=500")
+    assert heard.headers["x-ratelimit-limit-tokens"] == "60"
+    assert heard.answer is not None
+    assert heard.answer["metadata"]["finish_details"]["type"] == "max_tokens"
+    mine = (await ada.http.get("/backend-api/limits/mine")).json()["tokens_minute"]
+    assert (mine["limit"], mine["remaining"]) == (60, 0)
+    again = await chat(ada)
+    assert (again.status_code, again.json()["error"]["code"]) == (429, "rate_limit_exceeded")
+    assert 50 < int(again.headers["retry-after"]) <= 60
+
+
+async def test_what_was_stopped_has_cost_what_was_said(world: World, settings: Settings) -> None:
+    ada = await world.someone("ada")
+    await world.house.services.store.limits.set("user", ada.user_id, Limit(tokens_per_day=100_000))
+    heard = await ada.send("!script tokens=100000 pace=2ms", until_chars=40)
+    stop = {"conversation_id": heard.conversation_id}
+    await ada.http.post("/backend-api/stop_conversation", json=stop)
+    used = await sums(settings, "ledger")
+    assert used == await sums(settings, "turns")
+    assert used[0] > 0
+    assert 5 < used[2] < 10_000
+    mine = (await ada.http.get("/backend-api/limits/mine")).json()["tokens_day"]
+    assert mine["remaining"] == 100_000 - used[0] - used[2]
+
+
+async def test_a_crash_keeps_the_reservation_until_the_next_start(settings: Settings) -> None:
+    store = await Store.open(settings.database)
+    user = await store.accounts.create("ada", "", "member")
+    await store.limits.set("user", user.id, Limit(tokens_per_day=5000))
+    await store.turns.accept(
+        NewTurn(
+            turn_id="t",
+            user_id=user.id,
+            conversation_id=None,
+            action="next",
+            model="scripted",
+            answer_id="a",
+            num_prompt_tokens=10,
+            num_answer_tokens=90,
+            created_at=time.time(),
+        )
+    )
+    read = Stamped(2, 1.0, PromptRead(4, 6, 0.0, 0.0))
+    await store.turns.append(
+        [Entry("t", Stamped(1, 0.0, AnswerStarted("a", None, "scripted"))), Entry("t", read)]
+    )
+    (running,) = await store.ledger.budgets(user.id, None)
+    await store.close()
+    assert running.num_spent == 100
+    async with open_house(settings, ScriptedEngine()) as house:
+        (closed,) = await house.services.store.ledger.budgets(user.id, None)
+    assert closed.num_spent == 10
+
+
+async def test_an_administrator_sets_and_takes_back_limits(world: World) -> None:
+    ada, eve = await world.someone("ada", "admin"), await world.someone("eve")
+    group = (await ada.http.post("/backend-api/groups", json={"name": " Staff "})).json()
+    assert group == {"id": group["id"], "name": "Staff", "num_people": 0}
+    limits = "/backend-api/limits"
+    three = {"requests_per_minute": 5, "tokens_per_minute": None, "tokens_per_day": 900}
+    for address in (f"{limits}/everyone", f"{limits}/group/{group['id']}"):
+        assert (await ada.http.put(address, json=three)).status_code == 204
+    moved = await ada.http.patch(
+        f"/backend-api/people/{eve.user_id}", json={"group_id": group["id"]}
+    )
+    assert moved.status_code == 204
+    own = await ada.http.patch(f"/backend-api/people/{ada.user_id}", json={"group_id": group["id"]})
+    assert own.status_code == 204
+    listed = (await ada.http.get(limits)).json()
+    assert listed["items"] == [
+        {"scope": "everyone", "target": "", "target_name": "", **three},
+        {"scope": "group", "target": group["id"], "target_name": "Staff", **three},
+    ]
+    assert {key["user_name"] for key in listed["keys"]} == {"ada", "eve"}
+    people = (await ada.http.get("/backend-api/people")).json()["items"]
+    assert {person["group_id"] for person in people} == {group["id"]}
+    mine = (await eve.http.get(f"{limits}/mine")).json()
+    assert mine["requests"]["limit"] == 5
+    assert mine["tokens_day"]["limit"] is None
+    assert mine["group"]["name"] == "Staff"
+    assert mine["group"]["tokens_day"]["remaining"] == 900
+    assert (await ada.http.delete(f"/backend-api/groups/{group['id']}")).status_code == 204
+    assert (await eve.http.get(f"{limits}/mine")).json()["group"] is None
+    assert (await ada.http.delete(f"{limits}/everyone")).status_code == 204
+    assert (await ada.http.get(limits)).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("limits/everyone", {"tokens_per_day": -1}, 400),
+        ("limits/everyone", {"tokens_per_day": 10**12 + 1}, 400),
+        ("limits/everyone", {"tokens_per_day": 1.5}, 400),
+        ("limits/everyone", {"tokens": 1}, 400),
+        ("limits/address", {"tokens_per_day": 1}, 400),
+        ("limits/nobody", {}, 404),
+        ("limits/user", {}, 404),
+        ("limits/everyone/someone", {}, 404),
+        ("limits/user/nobody", {}, 404),
+        ("limits/group/nobody", {}, 404),
+        ("limits/key/nobody", {}, 404),
+        ("prices/tiny", {"input": -1, "cached": 0, "output": 0}, 400),
+        ("prices/tiny", {"input": 1}, 400),
+    ],
+)
+async def test_what_makes_no_sense_is_refused(
+    world: World, path: str, body: dict[str, Any], status: int
+) -> None:
+    ada = await world.someone("ada", "admin")
+    refused = await ada.http.put(f"/backend-api/{path}", json=body)
+    assert refused.status_code == status, refused.text
+
+
+async def test_groups_have_names_that_tell_them_apart(world: World) -> None:
+    ada = await world.someone("ada", "admin")
+    groups = "/backend-api/groups"
+    for name in ("Staff", "Guests"):
+        assert (await ada.http.post(groups, json={"name": name})).status_code == 201
+    assert (await ada.http.post(groups, json={"name": "STAFF"})).status_code == 409
+    assert (await ada.http.post(groups, json={"name": "  "})).status_code == 400
+    guests, staff = (await ada.http.get(groups)).json()["items"]
+    renamed = await ada.http.patch(f"{groups}/{guests['id']}", json={"name": "staff"})
+    assert renamed.status_code == 409
+    renamed = await ada.http.patch(f"{groups}/{staff['id']}", json={"name": "staff"})
+    assert renamed.json()["name"] == "staff"
+    unknown = f"{groups}/nobody"
+    assert (await ada.http.patch(unknown, json={"name": "x"})).status_code == 404
+    assert (await ada.http.delete(unknown)).status_code == 404
+    lost = await ada.http.patch(f"/backend-api/people/{ada.user_id}", json={"group_id": "nobody"})
+    assert lost.status_code == 404
+
+
+async def test_a_burst_is_taken_or_told_to_come_back_and_nothing_taken_is_lost(
+    settings: Settings,
+) -> None:
+    bounded = structs.replace(settings, max_turns=8)
+    async with (
+        open_house(bounded, ScriptedEngine()) as house,
+        listening(house) as url,
+        AsyncExitStack() as stack,
+    ):
+        ada = await World(house, url, stack).someone("ada")
+        async with asyncio.timeout(30):
+            said = "!script tokens=20 pace=5ms"
+            answers = await asyncio.gather(*(chat(ada, said) for _ in range(50)))
+        taken = [answer for answer in answers if answer.status_code == 200]
+        told = [answer for answer in answers if answer.status_code == 503]
+        assert len(taken) >= 8
+        assert len(taken) + len(told) == 50
+        assert all(int(answer.headers["retry-after"]) > 0 for answer in told)
+        for answer in taken:
+            turn_id = answer.headers["x-turn-exchange-id"]
+            turn = await house.services.store.turns.get(turn_id, ada.user_id)
+            assert (turn.state, turn.num_output_tokens) == ("stop", 20)
+
+
+def test_a_minute_slides() -> None:
+    clock, ada = SimpleNamespace(now=0.0), ("user", "ada")
+    meter = Meter(lambda: clock.now)
+    for moment in (0.0, 20.0, 40.0):
+        clock.now = moment
+        meter.take({ada: 3})
+    with pytest.raises(TooFast) as refused:
+        meter.take({ada: 3})
+    assert refused.value.retry_after_s == 20
+    clock.now = 60.0
+    (left,) = meter.take({ada: 3})
+    assert (left.remaining, left.reset_s) == (0, 60)
+    with pytest.raises(TooFast) as lowered:
+        meter.take({ada: 1})
+    assert lowered.value.retry_after_s == 60
+    clock.now = 200.0
+    meter.take({("user", "eve"): 1})
+    assert len(meter) == 1
+
+
+def test_a_request_that_one_limit_refuses_counts_for_none() -> None:
+    meter, ada, here = Meter(lambda: 0.0), ("user", "ada"), ("address", "here")
+    meter.take({here: 1})
+    with pytest.raises(TooFast):
+        meter.take({ada: 1, here: 1})
+    meter.take({ada: 1})
+    with pytest.raises(TooFast):
+        meter.take({("user", "eve"): 0})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"),
+    [(0.0, "0ms"), (0.0119, "12ms"), (1.0, "1s"), (59.2, "1m0s"), (360, "6m0s"), (3600, "1h0m0s")],
+)
+def test_durations_are_written_as_go_does(seconds: float, written: str) -> None:
+    assert duration(seconds) == written

@@ -1,0 +1,249 @@
+"""What is read before Send is pressed, and what the answer says of it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.server.world import Heard, Someone, World, message
+
+from hitsend.engine import ModelFacts, Prefilled, Prompt, ScriptedEngine
+from hitsend.messages import Message, Text
+from hitsend.server.app import open_house
+from hitsend.server.serving import listening
+from hitsend.server.warming import Warming, keep_instructions_warm, stable_prefix
+from hitsend.settings import Settings
+
+PREPARE = "/backend-api/f/conversation/prepare"
+CANARY = "canary-77aa"
+
+
+class Reader(ScriptedEngine):
+    """Reads ahead only when it is let, and tells what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(read_s=0.001)
+        self.may_read = asyncio.Event()
+        self.begun: asyncio.Queue[Prompt] = asyncio.Queue()
+        self.left: asyncio.Queue[Prompt] = asyncio.Queue()
+
+    async def prefill(self, prompt: Prompt) -> Prefilled:
+        await self.begun.put(prompt)
+        try:
+            await self.may_read.wait()
+        except asyncio.CancelledError:
+            await self.left.put(prompt)
+            raise
+        return await super().prefill(prompt)
+
+
+class Changing(Reader):
+    """Answers by default with the model it is told to."""
+
+    name = "first"
+
+    async def resolve(self, name: str) -> ModelFacts:
+        return replace(await super().resolve("auto"), name=self.name)
+
+
+@asynccontextmanager
+async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
+    async with (
+        asyncio.timeout(20),
+        open_house(settings, engine) as house,
+        listening(house) as url,
+        AsyncExitStack() as stack,
+    ):
+        yield World(house, url, stack)
+
+
+async def prepare(person: Someone, text: str | None, **changes: Any) -> dict[str, Any]:
+    body = message(text or "", **changes) | ({} if text is not None else {"messages": []})
+    response = await person.http.post(PREPARE, json=body)
+    assert response.status_code == 200, response.text
+    prepared: dict[str, Any] = response.json()
+    return prepared
+
+
+async def send_with(person: Someone, token: str, text: str) -> Heard:
+    async with person.http.stream(
+        "POST",
+        "/backend-api/f/conversation",
+        json=message(text),
+        headers={"x-conduit-token": token},
+    ) as response:
+        assert response.status_code == 200, await response.aread()
+        return await Heard(response.headers).take(response)
+
+
+async def warmed_events(person: Someone, heard: Heard) -> list[dict[str, Any]]:
+    log = (await person.http.get(f"/backend-api/turn/{heard.turn_id}")).json()["events"]
+    return [one["event"] for one in log if one["event"]["type"] == "PromptWarmed"]
+
+
+async def warm(person: Someone, text: str) -> dict[str, Any]:
+    """Ask until it is read."""
+    async with asyncio.timeout(5):
+        while (prepared := await prepare(person, text))["warmup_state"] != "warm":
+            continue
+    return prepared
+
+
+async def test_what_comes_before_a_draft_is_read_and_the_answer_says_so(
+    settings: Settings,
+) -> None:
+    engine = Reader()
+    async with world_of(replace(settings, instructions="Be brief. " * 20), engine) as world:
+        ada = await world.someone("ada")
+        prepared = await prepare(ada, "tell me more")
+        assert (prepared["status"], prepared["warmup_state"]) == ("ok", "warming")
+        engine.may_read.set()
+        again = await warm(ada, "tell me more about it")
+        heard = await send_with(ada, again["conduit_token"], "tell me more about it")
+        [warmed] = await warmed_events(ada, heard)
+        assert warmed["is_whole"]
+        assert 20 < warmed["num_tokens"] < again["num_tokens"]
+
+
+async def test_a_send_may_come_while_its_beginning_is_still_read(settings: Settings) -> None:
+    engine = Reader()
+    async with world_of(settings, engine) as world:
+        ada = await world.someone("ada")
+        prepared = await prepare(ada, "tell me more")
+        heard = await send_with(ada, prepared["conduit_token"], "tell me more")
+        [warmed] = await warmed_events(ada, heard)
+        assert not warmed["is_whole"]
+        assert heard.is_done
+
+
+@pytest.mark.parametrize("token", ["", "no-token", "forged.token", "x" * 5000])
+async def test_a_conduit_token_that_does_not_hold_is_ignored(world: World, token: str) -> None:
+    ada = await world.someone("ada")
+    heard = await send_with(ada, token, "hello")
+    assert heard.is_done
+    assert await warmed_events(ada, heard) == []
+
+
+async def test_another_persons_conduit_token_is_ignored(world: World) -> None:
+    ada, eve = await world.someone("ada"), await world.someone("eve")
+    prepared = await prepare(ada, "tell me more")
+    heard = await send_with(eve, prepared["conduit_token"], "hello")
+    assert await warmed_events(eve, heard) == []
+
+
+async def test_a_conversation_can_be_warmed_before_a_word_is_typed(world: World) -> None:
+    ada = await world.someone("ada")
+    first = await ada.send("!script\none two three")
+    assert first.answer
+    place = {
+        "conversation_id": first.conversation_id,
+        "parent_message_id": first.answer["id"],
+    }
+    prepared = await prepare(ada, None, **place)
+    assert prepared["status"] == "ok"
+    assert prepared["num_tokens"] > 0
+    assert (await prepare(ada, None))["status"] == "ok"
+
+
+async def test_the_newest_draft_of_a_person_is_read_and_no_other(settings: Settings) -> None:
+    engine = Reader()
+    async with world_of(settings, engine) as world:
+        await engine.begun.get()  # the instructions, at the start
+        ada, eve = await world.someone("ada"), await world.someone("eve")
+        first = await ada.send("!script\none two three")
+        assert first.answer
+        place = {
+            "conversation_id": first.conversation_id,
+            "parent_message_id": first.answer["id"],
+        }
+        await prepare(ada, "one", **place)
+        there = await engine.begun.get()
+        await prepare(ada, "one two", **place)  # what comes before it is the same: read on
+        await prepare(eve, "hers")
+        hers = await engine.begun.get()
+        assert hers.num_tokens < there.num_tokens
+        assert engine.left.empty()
+        await prepare(ada, "elsewhere")
+        assert await engine.left.get() == there
+        assert await engine.begun.get() == hers
+
+
+async def test_a_setting_has_nothing_read_ahead(settings: Settings) -> None:
+    engine = Reader()
+    async with world_of(replace(settings, prewarm=False), engine) as world:
+        ada = await world.someone("ada")
+        prepared = await prepare(ada, "a draft")
+        assert prepared["status"] == "skipped"
+        assert prepared["conduit_token"] is None
+        assert prepared["num_tokens"] > 0
+        assert engine.begun.empty()
+
+
+async def test_who_only_asks_for_the_weight_is_only_told_the_weight(world: World) -> None:
+    ada = await world.someone("ada")
+    prepared = await prepare(ada, "a draft", client_prepare_state="none")
+    assert (prepared["status"], prepared["conduit_token"]) == ("skipped", None)
+    assert prepared["num_tokens"] > 0
+
+
+async def test_a_draft_is_neither_stored_nor_logged(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with world_of(settings, ScriptedEngine()) as world:
+        ada = await world.someone("ada")
+        await warm(ada, f"{CANARY} " * 40)
+        await ada.http.post(
+            "/backend-api/conversation/experimental/generate_autocompletions",
+            json={"input_text": f"my {CANARY}"},
+        )
+    assert CANARY not in caplog.text
+    files = [path for path in settings.data_dir.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if CANARY.encode() in path.read_bytes()]
+
+
+async def test_what_was_read_is_forgotten_in_time() -> None:
+    engine = Reader()
+    prompt = await engine.encode("auto", [Message("user", (Text("hello there"),), "user")])
+    warming = Warming(engine, keep_s=0.01)
+    warm_id = warming.begin("ada", prompt)
+    reading = await engine.begun.get()
+    async with asyncio.timeout(5):
+        assert await engine.left.get() == reading
+    assert warming.state(warm_id) == "cold"
+    assert warming.taken(warm_id) is None
+    await warming.close()
+
+
+async def test_the_instructions_are_read_again_when_another_model_answers(
+    settings: Settings,
+) -> None:
+    engine = Changing()
+    engine.may_read.set()
+    async with world_of(replace(settings, prewarm=False), engine) as world:
+        watching = asyncio.create_task(keep_instructions_warm(world.house.services, look_s=0.001))
+        assert (await engine.begun.get()).model == "first"
+        engine.name = "second"
+        assert (await engine.begun.get()).model == "second"
+        watching.cancel()
+        await asyncio.wait([watching])
+
+
+async def test_the_beginning_of_a_long_draft_is_read_too() -> None:
+    engine = ScriptedEngine()
+
+    async def stable(text: str) -> Prompt:
+        system = Message("system", (Text("be brief"),), "system")
+        prompt = await engine.encode("auto", [system, Message("user", (Text(text),), "user")])
+        prefix = stable_prefix(prompt)
+        assert prefix is not None
+        assert prompt.ids[: prefix.num_tokens] == prefix.ids
+        return prefix
+
+    short, longer = await stable("word"), await stable("word " * 100)
+    assert short == await stable("another")
+    assert short.num_tokens < longer.num_tokens < short.num_tokens + 100 - 15
