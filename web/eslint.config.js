@@ -5,6 +5,7 @@ import ts from 'typescript-eslint';
 const rows = [
 	['chat', 'inspector', 'palette', 'settings', 'shared', 'sidebar', 'way_in'],
 	['state'],
+	['gate'],
 	['turn'],
 	['markdown'],
 	['ui'],

@@ -66,8 +66,7 @@ def new_person(browser: Browser, server: Server) -> Iterator[Callable[[], Person
 def ada(new_person: Callable[[], Person]) -> Person:
     """The first person here, who has just become the administrator."""
     person = new_person()
-    person.visit()
-    person.create_account("ada")
+    person.come_in("ada", "first")
     return person
 
 
@@ -75,6 +74,6 @@ def ada(new_person: Callable[[], Person]) -> Person:
 def bob(ada: Person, new_person: Callable[[], Person]) -> Person:
     """A member, invited by ada."""
     person = new_person()
-    person.visit(ada.post("invites", {})["path"])
-    person.create_account("bob")
+    invite = ada.post("invites", {})["path"].rsplit("/", 1)[1]
+    person.come_in("bob", "sign-up", invite=invite)
     return person

@@ -16,12 +16,16 @@ SECTIONS = [
     "API keys",
     "Appearance",
     "Chat",
+    "Usage",
     "Shared links",
     "Data",
     "People",
+    "Groups",
     "Invitations",
     "Models",
     "Limits",
+    "Usage of all",
+    "Prices",
 ]
 
 LISTEN = """

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, expect
-from tests.browser.world import Network, Person
+from playwright.sync_api import Locator, Request, expect
+from tests.browser.world import Network, Person, Server
 
 CODE = "    def first(items):\n\treturn items[0]\n\n\n" + "".join(
     f"        line_{number} = '`{number}` <b>&amp;</b>  '\n" for number in range(400)
@@ -251,3 +251,114 @@ def test_a_file_can_be_chosen_with_a_button(ada: Person) -> None:
 
     expect(ada.draft).to_have_value("notes.txt\n````\nGrüße ```\n````\n")
     expect(ada.draft).to_be_focused()
+
+
+def test_tab_accepts_the_words_that_are_proposed_and_any_other_key_does_not(ada: Person) -> None:
+    grey = ada.page.locator(".grey")
+    ada.draft.press_sequentially("elephants like bananas because ")
+    expect(grey).to_have_text("Elephants bananas")
+    caret = "(area) => [area.selectionStart, area.selectionEnd]"
+    assert ada.draft.evaluate(caret) == [31, 31]
+    expect(ada.page.get_by_text("Tab accepts: Elephants bananas")).to_be_attached()
+    ada.draft.press("Tab")
+    expect(ada.draft).to_have_value("elephants like bananas because Elephants bananas")
+    expect(ada.draft).to_be_focused()
+    ada.draft.fill("")
+    ada.draft.press_sequentially("elephants like bananas because ")
+    expect(grey).to_be_visible()
+    ada.draft.press("Escape")
+    expect(grey).to_be_hidden()
+    expect(ada.draft).to_be_focused()
+    ada.draft.press("Tab")
+    expect(ada.draft).not_to_be_focused()
+    expect(ada.draft).to_have_value("elephants like bananas because ")
+    ada.draft.press_sequentially("x")
+    ada.draft.press("Backspace")
+    ada.draft.press_sequentially(" ")
+    expect(grey).to_be_visible()
+    ada.draft.press("ArrowLeft")
+
+    expect(grey).to_be_hidden()
+
+
+def test_nothing_is_proposed_to_whoever_does_not_want_it(ada: Person) -> None:
+    settings = ada.open_settings("Chat")
+    settings.get_by_role("switch", name="Propose how a sentence goes on").click()
+    ada.page.keyboard.press("Escape")
+    with ada.page.expect_response("**/f/conversation/prepare"):
+        ada.draft.press_sequentially("elephants like bananas because ")
+
+    expect(ada.page.locator(".grey")).to_be_hidden()
+
+
+def sends(person: Person) -> list[Request]:
+    """Every Send from now on, as it goes out."""
+    seen: list[Request] = []
+
+    def look(request: Request) -> None:
+        if request.url.endswith("/f/conversation"):
+            seen.append(request)
+
+    person.page.on("request", look)
+    return seen
+
+
+def test_a_message_that_takes_work_goes_out_by_itself_and_the_next_takes_none(
+    server: Server, new_person: Callable[[], Person]
+) -> None:
+    server.stop()
+    server.settings = {"HITSEND_GATE": "always", "HITSEND_GATE_DIFFICULTY": "12"}
+    server.start()
+    ada = new_person()
+    ada.visit()
+    ada.create_account("ada")
+    posts = sends(ada)
+    ada.ask("!script\nfirst")
+    ada.ask("!script\nsecond")
+
+    expect(ada.answers.locator(".prose")).to_have_text(["first", "second"])
+    statuses = [response.status for post in posts if (response := post.response())]
+    assert statuses == [403, 200, 200]
+    assert "hitsend-sentinel-token" in posts[-1].headers
+
+
+def test_what_was_read_ahead_while_it_was_written_is_brought_along(ada: Person) -> None:
+    posts = sends(ada)
+    with ada.page.expect_response("**/f/conversation/prepare") as prepared:
+        ada.draft.press_sequentially("Tell me what was read ahead")
+    token = prepared.value.json()["conduit_token"]
+    ada.button("Send").click()
+    ada.wait_for_answer()
+
+    assert posts[0].headers["x-conduit-token"] == token
+    turn = ada.get(f"turn/{ada.stored[-1]['metadata']['turn_exchange_id']}")
+    assert "PromptWarmed" in [stamped["event"]["type"] for stamped in turn["events"]]
+
+
+def test_opening_a_conversation_prepares_it_once_without_a_word(ada: Person) -> None:
+    ada.ask("!script\nhello")
+    with ada.page.expect_request("**/f/conversation/prepare") as prepared:
+        ada.page.reload()
+    assert (prepared.value.post_data_json or {})["messages"] == []
+    settings = ada.open_settings("Chat")
+    settings.get_by_role("switch", name="Prepare answers while I type").click()
+    ada.page.keyboard.press("Escape")
+    expect(ada.page).not_to_have_url(re.compile("#settings"))
+    asked: list[Request] = []
+    ada.page.on("request", lambda request: asked.append(request))
+    ada.page.reload()
+    ada.answers.wait_for()
+    with ada.page.expect_response("**/generate_autocompletions"):
+        ada.draft.press_sequentially("nobody reads this before it is sent ")
+
+    assert not [request for request in asked if request.url.endswith("/prepare")]
+
+
+def test_what_is_left_is_said_where_there_are_limits(ada: Person) -> None:
+    left = ada.page.get_by_text(re.compile("left this minute|left today"))
+    ada.ask("!script\nhello")
+    expect(left).to_be_hidden()
+    limits = {"requests_per_minute": 3, "tokens_per_minute": None, "tokens_per_day": None}
+    ada.post("limits/everyone", limits, "PUT")
+    ada.ask("!script\nhello")
+    expect(left).to_contain_text(re.compile(r"\d of 3 requests left this minute"))

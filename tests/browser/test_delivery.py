@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, WebSocket, expect
 from tests.browser.world import Network, Person, Server
 
 POST = "**/backend-api/f/conversation"
@@ -211,7 +211,7 @@ def test_an_edit_that_is_refused_stays_where_it_was_written(ada: Person) -> None
     ada.ask("!script\nfirst")
     ada.ask("!script\nlast")
     error: dict[str, Any] = {"message": "Wait a moment.", "code": None, "type": "x"}
-    ada.page.route(POST, lambda route: route.fulfill(status=429, json={"error": error}))
+    ada.page.route(POST, lambda route: route.fulfill(status=400, json={"error": error}))
     ada.questions.first.hover()
     ada.questions.first.get_by_role("button", name="Edit message").click()
     editor = ada.page.get_by_role("textbox", name="Edit message")
@@ -301,3 +301,151 @@ def test_on_a_phone_enter_begins_a_line_in_an_edit_too(
     expect(editor).to_have_value("!script\nfirst\n")
     assert mobile.noted == []
     phone.close()
+
+
+SLOW = "!script tokens=160 pace=25ms\nword "
+
+
+class Sockets:
+    """The WebSockets of a page, as they are opened."""
+
+    def __init__(self, person: Person) -> None:
+        self.opened: list[WebSocket] = []
+        self.said: list[str] = []
+        person.page.on("websocket", self._see)
+
+    def _see(self, opened: WebSocket) -> None:
+        self.opened.append(opened)
+        opened.on("framereceived", lambda data: self.said.append(str(data)))
+
+    def wait_for(self, person: Person, text: str) -> None:
+        for _ in range(MAX_FRAMES):
+            if any(text in frame for frame in self.said):
+                return
+            person.page.evaluate("new Promise(requestAnimationFrame)")
+        raise AssertionError(f"Nobody said {text} in {len(self.said)} frames.")
+
+
+def behind(network: Network, person: Person) -> Person:
+    person.url = network.url
+    person.visit()
+    person.create_account("ada")
+    return person
+
+
+def in_full(person: Person) -> None:
+    """What is on the screen is what is stored, letter for letter."""
+    person.wait_for_answer()
+    expect(person.answers.last.locator(".prose")).to_have_text(
+        person.stored[-1]["content"]["parts"][0].strip()
+    )
+
+
+def test_an_answer_that_is_cut_off_several_times_is_read_to_its_exact_end(
+    new_person: Callable[[], Person], network: Network
+) -> None:
+    ada = new_person()
+    ada.page.route("**/celsius/ws/user", lambda route: route.abort())
+    behind(network, ada).say(SLOW)
+    resumed: list[str] = []
+    ada.page.on("request", lambda request: resumed.append(request.url))
+    for num_words in (5, 20, 40, 60):
+        expect(ada.answers.locator(".prose")).to_contain_text("word " * num_words)
+        network.cut()
+        expect(ada.page.get_by_text("Reconnecting")).to_be_hidden()
+
+    in_full(ada)
+    assert sum(url.endswith("/f/conversation/resume") for url in resumed) >= 3
+
+
+def test_an_answer_that_is_cut_off_goes_on_over_the_socket(ada: Person) -> None:
+    sockets = Sockets(ada)
+    ada.page.reload()
+    sockets.wait_for(ada, "connection_id")
+    half = 'id: 1\nevent: delta_encoding\ndata: "v1"\n\n'
+    taken: list[str] = []
+
+    def cut(route: Route) -> None:
+        """The message arrives, and of the answer hardly anything comes back."""
+        answer = ada.page.request.post(
+            route.request.url,
+            data=route.request.post_data,
+            headers=route.request.headers | {"idempotency-key": "cut"},
+            timeout=20_000,
+        )
+        taken.append(answer.headers["x-turn-exchange-id"])
+        headers = {"content-type": "text/event-stream", "x-turn-exchange-id": taken[0]}
+        route.fulfill(status=200, headers=headers, body=half)
+
+    ada.page.route(POST, cut)
+    ada.say("!script tokens=20\nword ")
+
+    in_full(ada)
+    assert any('"catchups"' in frame and taken[0] in frame for frame in sockets.said)
+
+
+def test_a_second_tab_sees_the_answer_as_it_is_written(ada: Person, server: Server) -> None:
+    ada.ask("!script\nfirst")
+    other = second_tab(ada, server)
+    sockets = Sockets(other)
+    other.visit("/" + ada.page.url.split("/", 3)[3])
+    expect(other.answers.locator(".prose")).to_have_text("first")
+    sockets.wait_for(other, "connection_id")
+    ada.say(SLOW)
+    expect(other.answers.last.locator(".prose")).to_contain_text("word word word")
+    expect(other.stop).to_be_visible()
+
+    in_full(ada)
+    in_full(other)
+    expect(other.questions).to_have_count(2)
+
+
+def test_other_tabs_show_that_a_conversation_is_being_answered(ada: Person, server: Server) -> None:
+    other = second_tab(ada, server)
+    sockets = Sockets(other)
+    other.page.reload()
+    sockets.wait_for(other, "connection_id")
+    ada.say(SLOW)
+    row = other.conversations.filter(has_text="word")
+    expect(row).to_contain_text("being answered")
+    ada.wait_for_answer()
+
+    expect(row).not_to_contain_text("being answered")
+    expect(other.conversations).to_have_count(1)
+
+
+def test_a_title_that_comes_after_the_answer_is_shown_in_every_tab(
+    ada: Person, server: Server
+) -> None:
+    other = second_tab(ada, server)
+    sockets = Sockets(other)
+    other.page.reload()
+    sockets.wait_for(other, "connection_id")
+    ada.ask(
+        "Could you say how electromagnetism, thermodynamics, photosynthesis, crystallography and "
+        "oceanography came to be what they are?"
+    )
+    expect(ada.conversations).not_to_contain_text("Could you")
+    title = ada.get("conversations")["items"][0]["title"]
+
+    expect(ada.conversations).to_contain_text(title)
+    expect(other.conversations).to_contain_text(title)
+    expect(ada.page).to_have_title(re.compile(re.escape(title)))
+
+
+def test_a_server_that_wants_to_be_asked_later_is_asked_later(ada: Person) -> None:
+    error: dict[str, Any] = {"message": "Wait.", "code": "rate_limit_exceeded", "type": "x"}
+    ada.page.route(
+        POST,
+        lambda route: route.fulfill(
+            status=429, json={"error": error}, headers={"retry-after": "2"}
+        ),
+        times=1,
+    )
+    ada.say("!script\nhello")
+    expect(
+        ada.page.get_by_text(re.compile("Too many requests, trying again in . s")).last
+    ).to_be_visible()
+
+    expect(ada.answers.locator(".prose")).to_have_text("hello")
+    assert said(ada) == ["!script\nhello"]

@@ -16,12 +16,16 @@ SECTIONS = [
     "keys",
     "appearance",
     "chat",
+    "usage",
     "shares",
     "data",
     "people",
+    "groups",
     "invites",
     "models",
     "limits",
+    "everyone",
+    "prices",
 ]
 SAID = """
 () => [

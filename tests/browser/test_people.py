@@ -102,7 +102,7 @@ def test_models_are_fetched_and_removed(ada: Person) -> None:
 
 
 def test_the_limits_are_shown_with_the_names_they_are_set_by(ada: Person) -> None:
-    limits = part(ada.open_settings("Limits"), "Limits")
+    limits = part(ada.open_settings("Limits"), "By the server’s settings")
     rules = ada.get("rules")
 
     for name in rules:

@@ -96,8 +96,16 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 	];
 }
 
-const SECTIONS = ['account', 'keys', 'appearance', 'chat', 'shares', 'data'] as const;
-const ADMIN_SECTIONS = ['people', 'invites', 'models', 'limits'] as const;
+const SECTIONS = ['account', 'keys', 'appearance', 'chat', 'usage', 'shares', 'data'] as const;
+const ADMIN_SECTIONS = [
+	'people',
+	'groups',
+	'invites',
+	'models',
+	'limits',
+	'everyone',
+	'prices'
+] as const;
 
 function forSettings(router: Router, t: Words['desk'], isAdmin: boolean): Action[] {
 	const sections = isAdmin ? [...SECTIONS, ...ADMIN_SECTIONS] : SECTIONS;

@@ -1,5 +1,6 @@
 /** Talks HTTP to the server: adds the CSRF token, and turns what went wrong into an ApiError. */
 import type { Stamped } from './events.gen';
+import type { Topics } from './socket';
 import type * as wire from './wire';
 
 /** The server answered, and the answer was no. */
@@ -9,9 +10,16 @@ export class ApiError extends Error {
 		readonly status: number,
 		readonly code: string | null,
 		/** The field of the request that is to blame, where one is. */
-		readonly param: string | null = null
+		readonly param: string | null = null,
+		/** How long the server asks us to wait before another try. */
+		readonly retryAfterMs: number | null = null
 	) {
 		super(message);
+	}
+
+	/** Whether the same may be taken later. */
+	get mayPass(): boolean {
+		return [408, 425, 429].includes(this.status) || this.status >= 500;
 	}
 }
 
@@ -26,16 +34,30 @@ export class Unreachable extends Error {
 export function failureOf(error: unknown): wire.Failure {
 	if (error instanceof Unreachable) return { message: error.message, code: 'unreachable' };
 	if (error instanceof ApiError) {
-		return { message: error.message, code: error.code, param: error.param };
+		const { message, code, param, retryAfterMs } = error;
+		const retryAt = retryAfterMs === null ? null : Date.now() + retryAfterMs;
+		return { message, code, param, retryAt };
 	}
 	throw error;
 }
+
+/** What is said of a token that was brought along, by whoever is signed in. */
+const OF_A_TOKEN = ['token_expired', 'token_invalid'];
 
 type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
 
 export class Api {
 	/** Called when a request shows that nobody is signed in any more. */
 	onsignedout: () => void = () => undefined;
+	/** Another way to follow turns, while somebody keeps it open. */
+	topics: Topics | null = null;
+	/** What else goes along with a Send, and what is looked at when it was taken. */
+	companions: (body: wire.SendBody) => Record<string, string> = () => ({});
+	onsent: (headers: Headers) => void = () => undefined;
+	/** Does the work that the server wants to see before it takes a Send. */
+	prove: () => Promise<void> = () => Promise.resolve();
+	/** Tells this browser from another, at the gate: a name that says nothing. */
+	device = '';
 
 	#csrfToken = '';
 	#fetch: Fetch;
@@ -80,7 +102,8 @@ export class Api {
 	people = async () => (await this.#json<{ items: wire.PersonLine[] }>('GET', 'people')).items;
 	changePerson = (
 		id: string,
-		change: { role: wire.Me['user']['role'] } | { is_disabled: boolean }
+		change:
+			{ role: wire.Me['user']['role'] } | { is_disabled: boolean } | { group_id: string | null }
 	) => this.#done('PATCH', `people/${id}`, change);
 	deletePerson = (id: string) => this.#done('DELETE', `people/${id}`);
 
@@ -122,7 +145,7 @@ export class Api {
 	import = async (file: Blob, leaveOutBroken: boolean) => {
 		const path = leaveOutBroken ? 'import?leave_out_broken=true' : 'import';
 		return accepted<wire.ImportReport>(
-			this.#stillSignedIn(await this.#ask('POST', path, { file }))
+			await this.#stillSignedIn(await this.#ask('POST', path, { file }))
 		);
 	};
 	/** Where the browser finds everything of whoever is signed in, as a file to keep. */
@@ -135,17 +158,81 @@ export class Api {
 		});
 	turn = (turnId: string) => this.#json<{ events: Stamped[] }>('GET', `turn/${turnId}`);
 
-	/** Sends a message. The answer streams in the body of the response. */
-	send = (body: wire.SendBody, signal: AbortSignal) =>
-		this.#stream('POST', 'f/conversation', { body, signal });
+	/**
+	 * Sends a message, if need be after some work. The answer streams in the body of the response.
+	 * Sent again (the same message, or under the same `key`), it is the same turn that streams.
+	 */
+	send = async (body: wire.SendBody, signal: AbortSignal, key: string | null = null) => {
+		try {
+			return await this.#post(body, signal, key);
+		} catch (error) {
+			if (!(error instanceof ApiError) || error.code !== 'proof_of_work_required') throw error;
+			await unlessAborted(this.prove(), signal);
+			return this.#post(body, signal, key);
+		}
+	};
 
 	/** The stream of a turn, from the event after `after` on. */
 	follow = (turnId: string, after: number, signal: AbortSignal) =>
-		this.#stream('GET', `f/conversation/${turnId}/events`, { after, signal });
+		this.#stream('GET', `f/conversation/${turnId}/events`, {
+			signal,
+			headers: { 'last-event-id': String(after) }
+		});
 
-	/** What a message would weigh, before it is sent. */
-	weigh = (body: wire.SendBody, signal: AbortSignal) =>
-		this.#json<wire.Weight>('POST', 'f/conversation/prepare', body, signal);
+	/** The same, by the token that the stream gave us to come back with. */
+	resume = (body: wire.ResumeBody, token: string, signal: AbortSignal) =>
+		this.#stream('POST', 'f/conversation/resume', {
+			body,
+			signal,
+			headers: { 'x-conduit-token': token }
+		});
+
+	/** Where a socket can be opened, once. */
+	socketTicket = () => this.#json<{ websocket_url: string }>('GET', 'celsius/ws/user');
+
+	/** Has everything read that comes before a message, and says what it would weigh. */
+	prepare = (body: wire.SendBody, signal: AbortSignal) =>
+		this.#json<wire.Prepared>('POST', 'f/conversation/prepare', body, signal);
+	complete = (body: wire.Begun, signal: AbortSignal) =>
+		this.#json<wire.Completions>(
+			'POST',
+			'conversation/experimental/generate_autocompletions',
+			body,
+			signal
+		);
+
+	askForWork = () => this.#json<wire.Challenge>('POST', 'sentinel/chat-requirements/prepare', {});
+	showWork = (prepare_token: string, proofofwork: string | null) =>
+		this.#json<wire.Earned>('POST', 'sentinel/chat-requirements/finalize', {
+			prepare_token,
+			proofofwork
+		});
+	keepAlive = async (token: string) => {
+		const headers = { 'hitsend-sentinel-token': token };
+		return accepted<wire.Earned>(await this.#ask('POST', 'sentinel/ping', { headers }));
+	};
+
+	allowance = () => this.#json<wire.Allowance>('GET', 'limits/mine');
+	limits = () => this.#json<wire.Limits>('GET', 'limits');
+	setLimit = (scope: wire.LimitScope, target: string, limit: wire.Limit) =>
+		this.#done('PUT', limitPath(scope, target), limit);
+	removeLimit = (scope: wire.LimitScope, target: string) =>
+		this.#done('DELETE', limitPath(scope, target));
+	groups = async () => (await this.#json<{ items: wire.Group[] }>('GET', 'groups')).items;
+	createGroup = (name: string) => this.#done('POST', 'groups', { name });
+	renameGroup = (id: string, name: string) => this.#done('PATCH', `groups/${id}`, { name });
+	deleteGroup = (id: string) => this.#done('DELETE', `groups/${id}`);
+	usage = (days: number) => this.#json<wire.Spending>('GET', `usage?days=${days}`);
+	usageOfAll = (days: number) =>
+		this.#json<wire.SpendingOfAll>('GET', `usage/everyone?days=${days}`);
+	prices = () => this.#json<wire.Prices>('GET', 'prices');
+	setPrice = (model: string, price: wire.Price) =>
+		this.#done('PUT', `prices/${encodeURIComponent(model)}`, price);
+	removePrice = (model: string) => this.#done('DELETE', `prices/${encodeURIComponent(model)}`);
+	speeds = () => this.#json<wire.Speeds>('GET', 'latency');
+	/** How fast an answer came, and what went wrong in the page. Never what was said. */
+	tellLatency = (latency: wire.Latency) => this.#tell('lat/r', latency);
+	tellErrors = (errors: wire.PageError[]) => this.#tell('telemetry', { errors });
 
 	async #enter(path: string, body: unknown): Promise<wire.Me['user']> {
 		return this.#remember(await accepted(await this.#ask('POST', path, { body })));
@@ -158,42 +245,64 @@ export class Api {
 
 	async #json<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
 		const request = signal === undefined ? { body } : { body, signal };
-		return accepted<T>(this.#stillSignedIn(await this.#ask(method, path, request)));
+		return accepted<T>(await this.#stillSignedIn(await this.#ask(method, path, request)));
 	}
 
 	async #done(method: string, path: string, body?: unknown): Promise<void> {
 		await this.#json(method, path, body);
 	}
 
+	/** Goes out even while the page is being left. */
+	async #tell(path: string, body: unknown): Promise<wire.Heard> {
+		return accepted(await this.#ask('POST', path, { body, isLast: true }));
+	}
+
 	async #stream(method: string, path: string, request: Request): Promise<Response> {
-		const response = this.#stillSignedIn(await this.#ask(method, path, request));
+		const response = await this.#stillSignedIn(await this.#ask(method, path, request));
 		if (!response.ok) throw await refusal(response);
 		return response;
 	}
 
-	#stillSignedIn(response: Response): Response {
-		if (response.status === 401) this.onsignedout();
+	async #post(body: wire.SendBody, signal: AbortSignal, key: string | null): Promise<Response> {
+		const headers = this.companions(body);
+		if (key !== null) headers['idempotency-key'] = key;
+		const response = await this.#stream('POST', 'f/conversation', { body, signal, headers });
+		this.onsent(response.headers);
+		return response;
+	}
+
+	/** A token of ours that no longer holds says nothing of the session. */
+	async #stillSignedIn(response: Response): Promise<Response> {
+		if (response.status !== 401) return response;
+		const { code } = failureOf(await refusal(response.clone()));
+		if (!OF_A_TOKEN.includes(code ?? '')) this.onsignedout();
 		return response;
 	}
 
 	async #ask(method: string, path: string, request: Request = {}): Promise<Response> {
-		const headers = new Headers();
+		const headers = new Headers(request.headers);
 		if (method !== 'GET') headers.set('x-csrf-token', this.#csrfToken);
+		if (method !== 'GET' && this.device !== '') headers.set('oai-device-id', this.device);
 		if (request.body !== undefined) headers.set('content-type', 'application/json');
 		if (request.file !== undefined) headers.set('content-type', typeOf(request.file));
-		if (request.after !== undefined) headers.set('last-event-id', String(request.after));
 		try {
 			return await this.#fetch(`/backend-api/${path}`, {
 				method,
 				headers,
 				body: request.file ?? (request.body === undefined ? null : JSON.stringify(request.body)),
-				signal: request.signal ?? null
+				signal: request.signal ?? null,
+				keepalive: request.isLast ?? false
 			});
 		} catch (error) {
 			if (request.signal?.aborted) throw error;
 			throw new Unreachable();
 		}
 	}
+}
+
+/** What holds for all has no target. */
+function limitPath(scope: wire.LimitScope, target: string): string {
+	return target === '' ? `limits/${scope}` : `limits/${scope}/${encodeURIComponent(target)}`;
 }
 
 /** Browsers name zip files in more than one way. */
@@ -204,8 +313,17 @@ function typeOf(file: Blob): string {
 interface Request {
 	body?: unknown;
 	file?: Blob;
-	after?: number;
 	signal?: AbortSignal;
+	headers?: Record<string, string>;
+	isLast?: boolean;
+}
+
+/** What is waited for goes on, but nobody waits for it any more. */
+function unlessAborted<T>(waited: Promise<T>, signal: AbortSignal): Promise<T> {
+	const aborted = new Promise<never>((_, reject) => {
+		signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+	});
+	return Promise.race([waited, aborted]);
 }
 
 async function accepted<T>(response: Response): Promise<T> {
@@ -222,9 +340,17 @@ async function refusal(response: Response): Promise<ApiError | Unreachable> {
 	const text = await response.text();
 	try {
 		const { error } = JSON.parse(text) as { error: wire.Failure };
-		return new ApiError(error.message, response.status, error.code, error.param ?? null);
+		const { status } = response;
+		return new ApiError(error.message, status, error.code, error.param ?? null, waitOf(response));
 	} catch {
 		if (NO_SERVER.includes(response.status)) return new Unreachable();
 		return new ApiError(`The server answered ${response.status}.`, response.status, null);
 	}
+}
+
+function waitOf({ headers }: Response): number | null {
+	const ms = Number(headers.get('retry-after-ms') ?? NaN);
+	const s = Number(headers.get('retry-after') ?? NaN);
+	if (Number.isFinite(ms)) return ms;
+	return Number.isFinite(s) ? s * 1000 : null;
 }

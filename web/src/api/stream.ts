@@ -14,29 +14,39 @@ export const SILENCE_MS = 45_000;
 /** The connection broke, or went silent, which is as good as gone. */
 export class Dropped extends Error {}
 
+/** The frames of a text that holds whole ones. */
+export function framesOf(text: string): Frame[] {
+	const frames: Frame[] = [];
+	parserInto(frames).feed(text);
+	return frames;
+}
+
 export async function* readFrames(
 	body: ReadableStream<Uint8Array>,
 	silenceMs = SILENCE_MS
 ): AsyncGenerator<Frame> {
-	let ready: Frame[] = [];
-	const parser = createParser({
-		onEvent: ({ id, event, data }) =>
-			ready.push({ seq: id === undefined ? null : Number(id), event: event ?? 'message', data })
-	});
+	const ready: Frame[] = [];
+	const parser = parserInto(ready);
 	const reader = body.getReader();
 	const decoder = new TextDecoder();
 	try {
 		for (;;) {
 			const { done, value } = await heard(reader, silenceMs);
 			parser.feed(decoder.decode(value, { stream: !done }));
-			yield* ready;
-			ready = [];
+			yield* ready.splice(0);
 			if (done) return;
 		}
 	} finally {
 		// Leaving early (or in silence) must close the connection, and may find it closed already.
 		reader.cancel().catch(() => undefined);
 	}
+}
+
+function parserInto(frames: Frame[]) {
+	return createParser({
+		onEvent: ({ id, event, data }) =>
+			frames.push({ seq: id === undefined ? null : Number(id), event: event ?? 'message', data })
+	});
 }
 
 async function heard(reader: ReadableStreamDefaultReader<Uint8Array>, silenceMs: number) {

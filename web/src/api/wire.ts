@@ -25,6 +25,83 @@ export interface PersonLine {
 	is_disabled: boolean;
 	last_seen_time: number | null;
 	num_conversations: number;
+	group_id: string | null;
+}
+
+/** People who share what they may use in a day. */
+export interface Group {
+	id: string;
+	name: string;
+	num_people: number;
+}
+
+/** What may be used; null is without a limit. */
+export interface Limit {
+	requests_per_minute: number | null;
+	tokens_per_minute: number | null;
+	tokens_per_day: number | null;
+}
+
+export type LimitScope = 'everyone' | 'address' | 'group' | 'user' | 'key';
+
+export interface Limits {
+	/** Those that are set. The target is empty where a scope has none. */
+	items: (Limit & { scope: LimitScope; target: string; target_name: string })[];
+	keys: { id: string; user_id: string; user_name: string; label: string }[];
+}
+
+/** What was used. The cost is null where a model in it has no price. */
+export interface Used {
+	num_turns: number;
+	num_input_tokens: number;
+	/** Of the input. */
+	num_cached_tokens: number;
+	num_output_tokens: number;
+	cost: number | null;
+}
+
+/** Over some days, today the last. Every day has its line. */
+export interface Spending {
+	currency: string;
+	/** In UTC, as `2026-11-15`. */
+	days: (Used & { day: string })[];
+	models: (Used & { model: string })[];
+	total: Used;
+}
+
+export interface SpendingOfAll extends Spending {
+	/** A name is null where its owner is gone. */
+	people: (Used & { user_id: string; name: string | null })[];
+	groups: (Used & { group_id: string; name: string | null })[];
+}
+
+/** Of a million tokens. */
+export interface Price {
+	input: number;
+	cached: number;
+	output: number;
+}
+
+export interface Prices {
+	currency: string;
+	items: (Price & { model: string })[];
+}
+
+export interface Spread {
+	p50: number | null;
+	p95: number | null;
+	count: number;
+}
+
+export interface Speed {
+	first_token_ms: Spread;
+	token_ms: Spread;
+}
+
+/** How fast answers were, for the server and for pages, and the errors pages had. */
+export interface Speeds {
+	models: { model: string; server: Speed; browsers: Speed }[];
+	errors: { name: string; where: string; count: number; last_at: number }[];
 }
 
 /** What the server's settings allow. */
@@ -182,6 +259,85 @@ export interface Weight {
 	is_exact: boolean;
 }
 
+/** What was done before a Send. Nothing is counted where nobody could. */
+export interface Prepared {
+	status: 'ok' | 'skipped';
+	/** Brought along with the Send, it tells what was read ahead. Good for a minute. */
+	conduit_token: string | null;
+	warmup_state: 'cold' | 'warming' | 'warm';
+	num_tokens: number | null;
+	num_window_tokens: number | null;
+	num_dropped_messages: number | null;
+	is_exact: boolean | null;
+}
+
+/** A message that is being written. */
+export interface Begun {
+	input_text: string;
+	num_completions: number;
+	conversation_id?: string;
+	parent_message_id?: string;
+	model: string;
+}
+
+export interface Completions {
+	completions: string[];
+	/** False where the machine is too slow for it. */
+	is_enabled: boolean;
+}
+
+export interface Challenge {
+	prepare_token: string;
+	proofofwork: { required: boolean; seed: string; difficulty: string };
+	expire_after: number;
+}
+
+export interface Earned {
+	token: string;
+	/** In seconds. */
+	expire_after: number;
+}
+
+/** What is left of a limit; null where there is none. */
+export interface Left {
+	limit: number | null;
+	remaining: number | null;
+	reset_ms: number | null;
+}
+
+export interface Allowance {
+	requests: Left;
+	tokens_minute: Left;
+	tokens_day: Left;
+	group: { name: string; tokens_day: Left } | null;
+}
+
+/** By the names public captures have for them. In milliseconds; `ts_` without the first token. */
+export interface Latency {
+	model: string;
+	count_tokens: number;
+	ts_first_token_ms: number;
+	ts_total_request_ms: number;
+	ts_min: number | null;
+	ts_mean: number | null;
+	ts_median: number | null;
+	ts_p95: number | null;
+	ts_p99: number | null;
+	ts_max_token_time_ms: number | null;
+}
+
+/** Something that broke in the page: what kind of thing, where, how often. */
+export interface PageError {
+	name: string;
+	where: string;
+	line?: number;
+	count?: number;
+}
+
+export interface Heard {
+	status: 'success' | 'off';
+}
+
 export interface ConversationPage {
 	items: ConversationSummary[];
 	total: number;
@@ -231,8 +387,17 @@ export interface SendBody {
 	model: string;
 	sampling?: Partial<Sampling>;
 	supported_encodings: ['v1'];
+	/** `none`: nothing is to be read ahead. */
+	client_prepare_state?: 'none' | 'sent';
 	timezone?: string;
 	timezone_offset_min?: number;
+}
+
+/** Where a stream that was cut off goes on. */
+export interface ResumeBody {
+	conversation_id: string;
+	turn_exchange_id: string;
+	offset: number;
 }
 
 /** The root of a conversation, before it has a message. */
@@ -244,13 +409,32 @@ export interface Failure {
 	/** The field of the request that is to blame, where one is. */
 	param?: string | null;
 	retryable?: boolean;
+	/** When it may be tried again, where the server said; in Unix milliseconds. */
+	retryAt?: number | null;
+}
+
+/** What a delta leaves out is the same as in the one before it: channel, path, operation. */
+export interface Carry {
+	c: number | null;
+	p: string | null;
+	o: string | null;
 }
 
 /** Events of the stream that are not deltas. Types we do not know are passed over. */
 export type SideEvent =
 	| { type: 'title_generation'; title: string; conversation_id: string }
-	| { type: 'stream_resumed'; carry: { c: number | null; p: string | null; o: string | null } }
-	| { type: 'server_ste_metadata'; metadata: { ttft_ms?: number | null } }
+	| { type: 'resume_conversation_token'; token: string; conversation_id: string }
+	| { type: 'stream_resumed'; carry: Carry }
+	| { type: 'stream_snapshot'; seq: number; channels: Record<string, unknown>; carry: Carry }
+	| {
+			type: 'server_ste_metadata';
+			metadata: {
+				ttft_ms?: number | null;
+				conduit_prewarmed?: boolean;
+				/** What reading ahead has spared. */
+				saved_ms?: number | null;
+			};
+	  }
 	| { type: 'answer_delayed'; reason: 'queue' | 'loading'; num_ahead: number }
 	| { type: 'error'; error: Failure }
 	| {

@@ -46,3 +46,8 @@ test('numbers are written as the language of the page writes them', () => {
 		'1.280 Token · 3,2 Token/s · erstes Wort nach 1,5\u00a0s · 96 von 140 Prompt-Token schon gelesen'
 	);
 });
+
+test('what reading ahead has saved is told where it is felt', () => {
+	expect(costOf(USAGE, en.chat, 12_000)).toContain('read ahead: saved 12\u00a0s');
+	expect(costOf(USAGE, en.chat, 20)).not.toContain('read ahead');
+});

@@ -17,3 +17,12 @@ export function isSend(event: KeyboardEvent): boolean {
 	if (isComposing(event) || event.key !== 'Enter' || event.shiftKey || event.altKey) return false;
 	return hasKeyboard() || event.ctrlKey || event.metaKey;
 }
+
+export function isPlain(event: KeyboardEvent): boolean {
+	return !(event.shiftKey || event.ctrlKey || event.altKey || event.metaKey);
+}
+
+/** One that does nothing by itself. */
+export function isModifier({ key }: KeyboardEvent): boolean {
+	return ['Shift', 'Control', 'Alt', 'AltGraph', 'Meta', 'CapsLock'].includes(key);
+}

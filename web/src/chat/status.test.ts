@@ -17,6 +17,7 @@ const TURN: Situation['turn'] = {
 	isRunning: true,
 	isStopping: false,
 	isReconnecting: false,
+	retry: null,
 	delay: null,
 	beganAt: 0,
 	heardAt: 0
@@ -57,6 +58,17 @@ test('whoever is no longer in line is being read', () => {
 	expect(wait({ engine: { ...READY, num_waiting: 0 } }, { delay })?.sentence).toBe(
 		en.chat.state.reading
 	);
+});
+
+test('a server that wants to be asked later is, and until then it is said when', () => {
+	const retry = { reason: 'limit' as const, asked: { ms: 12_000, at: 20_000 } };
+
+	expect(wait({ at: 12_500 }, { id: null, retry })).toEqual({
+		sentence: 'Too many requests, trying again in 8 s',
+		aloud: 'Too many requests, trying again in 12 s',
+		numSeconds: null,
+		canStop: true
+	});
 });
 
 test('nothing is said while words come, or when all is over', () => {

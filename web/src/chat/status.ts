@@ -11,7 +11,7 @@ const STALLED_S = 10;
 export interface Situation {
 	turn: Pick<
 		Turn,
-		'id' | 'isRunning' | 'isStopping' | 'isReconnecting' | 'delay' | 'beganAt' | 'heardAt'
+		'id' | 'isRunning' | 'isStopping' | 'isReconnecting' | 'retry' | 'delay' | 'beganAt' | 'heardAt'
 	>;
 	hasWords: boolean;
 	isOnline: boolean;
@@ -22,6 +22,8 @@ export interface Situation {
 
 export interface Wait {
 	sentence: string;
+	/** What is read out: nothing before the wait is long, and nothing that changes by the second. */
+	aloud: string;
 	/** Seconds it has taken, once that is worth saying. */
 	numSeconds: number | null;
 	canStop: boolean;
@@ -31,11 +33,25 @@ export interface Wait {
 export function waitOf(situation: Situation, t: Words): Wait | null {
 	const { turn, hasWords, at } = situation;
 	if (!turn.isRunning) return null;
+	const retry = retryOf(turn, at, t.chat.state);
+	if (retry !== null) return retry;
 	const sentence = sentenceFor(situation, t.chat.state);
 	if (sentence === null) return null;
 	const seconds = Math.floor((at - (hasWords ? turn.heardAt : turn.beganAt)) / 1000);
-	const isSlow = seconds >= SLOW_S;
-	return { sentence, numSeconds: isSlow ? seconds : null, canStop: isSlow && !turn.isStopping };
+	if (seconds < SLOW_S) return { sentence, aloud: '', numSeconds: null, canStop: false };
+	return { sentence, aloud: sentence, numSeconds: seconds, canStop: !turn.isStopping };
+}
+
+/** The server has said when it wants to be asked again. */
+function retryOf(
+	{ retry, isStopping }: Situation['turn'],
+	at: number,
+	state: Words['chat']['state']
+): Wait | null {
+	if (retry === null || retry.reason === 'lost' || retry.asked === null || isStopping) return null;
+	const { reason, asked } = retry;
+	const said = (ms: number) => state[reason](Math.max(1, Math.ceil(ms / 1000)));
+	return { sentence: said(asked.at - at), aloud: said(asked.ms), numSeconds: null, canStop: true };
 }
 
 function sentenceFor(

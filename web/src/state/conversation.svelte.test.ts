@@ -11,7 +11,7 @@ import { expected, sse } from '$/turn/recorded';
 
 const ASK: Ask = { model: 'auto', sampling: {} };
 const drafts = new Drafts(localStorage, 'ada');
-const atOnce = () => Promise.resolve();
+const atOnce = () => new Promise<void>((done) => setTimeout(done, 1));
 
 beforeEach(() => localStorage.clear());
 
@@ -71,14 +71,14 @@ test('a message that is sent is answered below it', async () => {
 
 test('a message the server refuses goes back to where it was written', async () => {
 	const conversation = opened(
-		api({ 'POST f/conversation': () => refused(503, 'No model is ready.') }),
+		api({ 'POST f/conversation': () => refused(400, 'That is too long.') }),
 		null
 	);
 	conversation.draft = 'Hello?';
 	await conversation.send(ASK);
 
 	expect(conversation.draft).toBe('Hello?');
-	expect(conversation.problem).toMatchObject({ message: 'No model is ready.' });
+	expect(conversation.problem).toMatchObject({ message: 'That is too long.' });
 	expect(conversation.path).toEqual([]);
 });
 
@@ -88,7 +88,7 @@ test('a message that is tried again keeps its id, so that it is said once', asyn
 		api({
 			'POST f/conversation': (body) => {
 				ids.push(body.messages[0]?.id);
-				return ids.length === 1 ? refused(503, 'Not now.') : withRecordedId('hello', body);
+				return ids.length === 1 ? refused(400, 'Not now.') : withRecordedId('hello', body);
 			}
 		}),
 		null
@@ -102,35 +102,43 @@ test('a message that is tried again keeps its id, so that it is said once', asyn
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 
-test('a message that was heard although its answer was lost is not said again', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
-	let heard = '';
+test('a message whose answer was lost is sent again as it was, and the answer is read', async () => {
+	const sent: SendBody[] = [];
 	const conversation = opened(
 		api({
 			'POST f/conversation': (body) => {
-				heard = body.messages[0]?.id ?? '';
-				throw new TypeError('Failed to fetch');
-			},
-			'GET conversation/c1': () =>
-				Response.json({
-					conversation_id: 'c1',
-					title: '',
-					current_node: answer.id,
-					mapping: {
-						[heard]: { id: heard, parent: null, children: [answer.id], message: question },
-						[answer.id]: { id: answer.id, parent: heard, children: [], message: answer }
-					},
-					running: null
-				})
+				sent.push(body);
+				if (sent.length === 1) throw new TypeError('Failed to fetch');
+				return withRecordedId('hello', body);
+			}
 		}),
-		'c1'
+		null
 	);
 	conversation.draft = 'Say hello.';
 	await conversation.send(ASK);
 
+	expect(sent).toHaveLength(2);
+	expect(sent[1]).toEqual(sent[0]);
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
-	expect(conversation.draft).toBe('');
+	expect(conversation.queued).toBeNull();
+});
+
+test('what is asked for differently is another message', async () => {
+	const ids: (string | undefined)[] = [];
+	const conversation = opened(
+		api({
+			'POST f/conversation': (body) => {
+				ids.push(body.messages[0]?.id);
+				return refused(400, 'No.');
+			}
+		}),
+		null
+	);
+	conversation.draft = 'Say hello.';
+	await conversation.send(ASK);
+	await conversation.send({ ...ASK, model: 'another' });
+
+	expect(ids[1]).not.toBe(ids[0]);
 });
 
 test('an empty draft is not sent', async () => {
@@ -257,32 +265,8 @@ test('a message that finds no server waits, and is said once when there is one',
 	await conversation.send(ASK);
 	await expect.poll(() => texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 
-	expect(ids).toHaveLength(2);
-	expect(ids[1]).toBe(ids[0]);
+	expect(new Set(ids).size).toBe(1);
 	expect(conversation.queued).toBeNull();
-});
-
-test('a first message the server already has is found among the newest conversations', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
-	let heard = '';
-	const conversation = opened(
-		api({
-			'POST f/conversation': (body) => {
-				heard = body.messages[0]?.id ?? '';
-				return refused(409, 'This message was sent already.', 'conflict');
-			},
-			'GET conversations?offset=0&limit=3': () => Response.json({ items: [{ id: 'c9' }] }),
-			'GET conversation/c9': () => Response.json(detail('c9', { ...question, id: heard }, answer))
-		}),
-		null
-	);
-	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
-
-	expect(conversation.id).toBe('c9');
-	expect(conversation.problem).toBeNull();
-	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 
 test('what is being written is there again after a reload', () => {
@@ -397,7 +381,7 @@ test('an edit the server refuses stays open, beside what was said before', async
 	const conversation = opened(
 		api({
 			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
-			'POST f/conversation': () => refused(429, 'Too many.')
+			'POST f/conversation': () => refused(400, 'Too long.')
 		}),
 		'c1'
 	);
@@ -408,7 +392,7 @@ test('an edit the server refuses stays open, beside what was said before', async
 	expect(conversation.editing).toMatchObject({
 		id: question.id,
 		text: 'Say goodbye.',
-		problem: { message: 'Too many.' }
+		problem: { message: 'Too long.' }
 	});
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 	expect(conversation.draft).toBe('');
@@ -448,6 +432,67 @@ test('an answer that is stopped while nobody can be told ends here, and is read 
 	expect(conversation.canSay).toBe(true);
 	isUp = true;
 	await expect.poll(() => stopped).toHaveLength(1);
+	await expect.poll(() => conversation.isAtRest).toBe(true);
+
+	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
+});
+
+test('a turn that began elsewhere is followed as it is written', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const before = { ...question, id: 'q0', content: { ...question.content, parts: ['Hi.'] } };
+	let running: object | null = null;
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () =>
+				Response.json({ ...detail('c1', before, { ...answer, id: 'a0' }), running }),
+			'GET f/conversation/t9/events': () => played('hello')
+		}),
+		'c1'
+	);
+	await conversation.load();
+	running = { turn_exchange_id: 't9', message_id: answer.id };
+	await conversation.hearOf('t9');
+	await expect.poll(() => conversation.turn?.answer?.status).toBe('finished_successfully');
+
+	expect(conversation.message(answer.id)?.content.parts[0]).toBe('Hello there!');
+	expect(conversation.isAnswering).toBe(false);
+});
+
+test('the turn that is read here is no news', async () => {
+	const conversation = opened(
+		api({ 'POST f/conversation': (body) => withRecordedId('hello', body) }),
+		null
+	);
+	conversation.draft = 'Say hello.';
+	await conversation.send(ASK);
+
+	await conversation.hearOf('t1');
+});
+
+test('an answer that is not the stored one is replaced by it, and that is reported', async () => {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const wrong = sse('hello').replace('"Hel"', '"Hal"');
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () =>
+				Response.json({
+					...detail('c1', question, answer),
+					running: isOver ? null : { turn_exchange_id: 't1', message_id: answer.id }
+				}),
+			'GET f/conversation/t1/events': () => {
+				isOver = true;
+				return new Response(wrong, { headers: { 'x-turn-exchange-id': 't1' } });
+			}
+		}),
+		'c1'
+	);
+	let isOver = false;
+	let numReports = 0;
+	conversation.ondiffers = () => (numReports += 1);
+	await conversation.load();
+	await expect.poll(() => numReports).toBe(1);
 	await expect.poll(() => conversation.isAtRest).toBe(true);
 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);

@@ -3,26 +3,17 @@
  * everything a person can do to it. What they say is brought to the server by `Delivery`.
  */
 import { untrack } from 'svelte';
-import { ApiError, failureOf, Unreachable, type Api } from '$/api/client';
-import type { Failure, Feedback, Message, Share, Weight } from '$/api/wire';
+import { failureOf, type Api } from '$/api/client';
+import type { Failure, Feedback, Message, Share } from '$/api/wire';
 import type { Delivery, Fate } from '$/state/delivery.svelte';
 import { Draft } from '$/state/draft.svelte';
 import type { Drafts } from '$/state/drafts';
 import { newId } from '$/state/id';
 import { bodyOf, bodyWithout, messageOf, type Ask, type Letter } from '$/state/letter';
-import {
-	EMPTY,
-	grow,
-	joined,
-	leafOf,
-	pathThrough,
-	questionOf,
-	rated,
-	type Place,
-	type Tree
-} from '$/state/tree';
+import { Stored } from '$/state/stored.svelte';
+import { grow, joined, leafOf, pathThrough, questionOf, rated, type Place } from '$/state/tree';
 import { backOff, type Pause } from '$/turn/pause';
-import { Turn } from '$/turn/turn.svelte';
+import { Turn, type Outcome } from '$/turn/turn.svelte';
 
 export type { Ask } from '$/state/letter';
 
@@ -35,28 +26,22 @@ export interface Editing {
 }
 
 export class Conversation {
-	/** What went wrong with the last thing the person tried. */
-	problem = $state.raw<Failure | null>(null);
-	/** `unreachable` becomes `open` by itself, as soon as the server answers. */
-	state = $state<'loading' | 'open' | 'missing' | 'unreachable'>('open');
 	turn = $state.raw<Turn | null>(null);
 	editing = $state<Editing | null>(null);
-	/** How it lay when it was opened. The lists know more, once they have come to it. */
-	isPinned = $state(false);
-	isArchived = $state(false);
+	/** Called when an answer that was read is not the one that is stored. */
+	ondiffers: () => void = () => undefined;
 
-	#id = $state<string | null>(null);
-	#title = $state('');
-	#stored = $state.raw<Tree>(EMPTY);
-	#current = $state<string | null>(null);
+	#stored: Stored;
 	/** What the server has not taken yet. It is shown as if it had. */
 	#saying = $state.raw<Letter | null>(null);
-	/** Whether the server may know more of this than we do, and is being asked. */
-	#isStale = $state(false);
+	/** What went wrong with the last thing the person tried. */
+	#problem = $state.raw<Failure | null>(null);
 
+	state = $derived.by(() => this.#stored.state);
+	problem = $derived.by(() => this.#problem ?? this.#stored.problem);
 	/** Null until the server has given it one, with the first words of the first turn. */
-	id = $derived(this.#id ?? this.turn?.conversationId ?? null);
-	title = $derived(this.turn?.title ?? this.#title);
+	id = $derived.by(() => this.#stored.id ?? this.turn?.conversationId ?? null);
+	title = $derived.by(() => this.turn?.title ?? this.#stored.title);
 	isAnswering = $derived(this.#saying !== null || (this.turn?.isRunning ?? false));
 	isWaiting = $derived(this.isAnswering && this.turn?.answer == null);
 	/** A message that waits for the connection to come back. */
@@ -64,17 +49,17 @@ export class Conversation {
 	/** Whether something can be said now. */
 	canSay = $derived(this.state === 'open' && !this.isAnswering && this.queued === null);
 	/** Whether what waits here may go out: what it follows is known, and is over. */
-	isAtRest = $derived(
-		this.state !== 'loading' && this.state !== 'unreachable' && !this.isAnswering && !this.#isStale
-	);
+	isAtRest = $derived.by(() => !this.isAnswering && !this.#stored.isStale);
 
 	#tree = $derived.by(() => {
 		// Rebuilt when the turn adds a message, not when a message grows: `message` reads the words.
 		void this.turn?.messageIds;
 		const said = this.#saying === null ? [] : [messageOf(this.#saying)];
-		return [...said, ...untrack(() => this.turn?.messages ?? [])].reduce(grow, this.#stored);
+		return [...said, ...untrack(() => this.turn?.messages ?? [])].reduce(grow, this.#stored.tree);
 	});
-	path = $derived(pathThrough(this.#tree, this.#saying?.id ?? this.#current, this.isWaiting));
+	path = $derived.by(() =>
+		pathThrough(this.#tree, this.#saying?.id ?? this.#stored.current, this.isWaiting)
+	);
 	/** What the model had before it and wrote, by its last answer here. Null if nobody counted. */
 	numContextTokens = $derived.by(() => {
 		const answer = this.path.slice(-2).findLast(({ ids }) => this.#usage(ids) !== null);
@@ -85,10 +70,13 @@ export class Conversation {
 	#api: Api;
 	#draft: Draft;
 	#delivery: Delivery;
-	#pause: Pause;
 	#left = new AbortController();
 	/** A message the server may have heard is sent again under the same id, so it is said once. */
 	#unsent: Letter | null = null;
+	/** Something was said elsewhere while we were reading. */
+	#hasMissed = false;
+	/** A turn whose stream cannot be made sense of. */
+	#unreadable: string | null = null;
 
 	constructor(
 		api: Api,
@@ -98,10 +86,9 @@ export class Conversation {
 		pause: Pause = backOff
 	) {
 		this.#api = api;
-		this.#id = id;
+		this.#stored = new Stored(api, id, pause, this.#left.signal);
 		this.#draft = new Draft(drafts, () => this.id);
 		this.#delivery = delivery;
-		this.#pause = pause;
 		addEventListener('pagehide', () => this.#draft.flush(), { signal: this.#left.signal });
 	}
 
@@ -110,6 +97,19 @@ export class Conversation {
 	}
 	set draft(text: string) {
 		this.#draft.text = text;
+	}
+
+	get isPinned(): boolean {
+		return this.#stored.isPinned;
+	}
+	set isPinned(isPinned: boolean) {
+		this.#stored.isPinned = isPinned;
+	}
+	get isArchived(): boolean {
+		return this.#stored.isArchived;
+	}
+	set isArchived(isArchived: boolean) {
+		this.#stored.isArchived = isArchived;
 	}
 
 	message(id: string): Message | null {
@@ -123,13 +123,19 @@ export class Conversation {
 
 	/** Fetches what is stored, and goes on with the turn that is running. */
 	async load(): Promise<void> {
-		let running = await this.#fetch();
-		for (let tries = 0; this.state === 'unreachable'; tries++) {
-			await this.#pause(tries, this.#left.signal);
-			if (this.#left.signal.aborted) return;
-			running = await this.#fetch();
-		}
-		if (running?.turnId != null) this.#follow(running.turnId);
+		this.#follow(await this.#stored.fetch());
+	}
+
+	/** A turn has begun or ended somewhere. Unless it is the one that is read here, that is new. */
+	async hearOf(turnId: string): Promise<void> {
+		const isSending = this.isAnswering && this.turn?.id == null;
+		if (!isSending && this.turn?.id !== turnId) await this.catchUp();
+	}
+
+	/** Something may have been said elsewhere: it is fetched now, or after what is read here. */
+	async catchUp(): Promise<void> {
+		if (this.isAnswering) this.#hasMissed = true;
+		else await this.load();
 	}
 
 	/** Says what is in the draft, after the last message. */
@@ -172,10 +178,6 @@ export class Conversation {
 				if (isShown) this.#keep(messageOf(letter));
 				else void this.load();
 				break;
-			case 'heard':
-				if (isShown) this.#id = fate.conversationId;
-				void this.load();
-				break;
 			case 'returned':
 				this.#takeBack(letter, fate.failure);
 				break;
@@ -208,7 +210,7 @@ export class Conversation {
 
 	/** Shows another branch, and remembers it. */
 	async show(id: string): Promise<void> {
-		this.#current = id;
+		this.#stored.current = id;
 		const leaf = leafOf(this.path);
 		if (this.id === null || leaf === null || this.isAnswering) return;
 		await this.#attempt(this.#api.changeConversation(this.id, { current_node: leaf }));
@@ -217,7 +219,7 @@ export class Conversation {
 	/** Makes sure that a message is on the path. False if there is no such message. */
 	reveal(id: string): boolean {
 		if (!this.#tree.has(id)) return false;
-		if (!this.path.some(({ ids }) => ids.includes(id))) this.#current = id;
+		if (!this.path.some(({ ids }) => ids.includes(id))) this.#stored.current = id;
 		return true;
 	}
 
@@ -239,25 +241,9 @@ export class Conversation {
 		return this.#api.share(this.id ?? '', leafId);
 	}
 
-	/**
-	 * What the draft would weigh, with everything before it. Null when there is nothing to weigh or
-	 * nobody to ask; a refusal is thrown, because it is the one a Send would get.
-	 */
-	async weigh(ask: Ask, signal: AbortSignal): Promise<Weight | null> {
-		const text = this.draft;
-		if (text.trim() === '' || this.isAnswering || this.state !== 'open') return null;
-		const letter = this.#letter(text, leafOf(this.path), ask);
-		try {
-			return await this.#api.weigh(bodyOf(letter), signal);
-		} catch (error) {
-			if (signal.aborted || error instanceof Unreachable) return null;
-			throw error;
-		}
-	}
-
 	/** The server has been told of its new title. */
 	retitle(title: string): void {
-		this.#title = title;
+		this.#stored.title = title;
 		if (this.turn !== null) this.turn.title = null;
 	}
 
@@ -268,53 +254,10 @@ export class Conversation {
 		if (this.#saying === null) this.turn?.leave();
 	}
 
-	/** Fetches what is stored, and which turn is running. Null if that could not be done. */
-	async #fetch(): Promise<{ turnId: string | null } | null> {
-		if (this.id === null) return null;
-		if (this.#stored.size === 0 && this.state === 'open') this.state = 'loading';
-		try {
-			const detail = await this.#api.conversation(this.id);
-			this.#title = detail.title;
-			this.isPinned = detail.is_pinned;
-			this.isArchived = detail.is_archived;
-			this.#stored = new Map(Object.entries(detail.mapping));
-			this.#current = detail.current_node;
-			this.state = 'open';
-			this.problem = null;
-			return { turnId: detail.running?.turn_exchange_id ?? null };
-		} catch (error) {
-			const failure = failureOf(error);
-			const isGone = error instanceof ApiError && error.status === 404;
-			if (this.#stored.size > 0 && !isGone) return null;
-			this.problem = failure;
-			this.state = isGone ? 'missing' : 'unreachable';
-			return null;
-		}
-	}
-
-	/** Fetches what is stored, as soon as that can be done, and ends the turn that was `cut`. */
-	async #fetchAgain(cut: Turn | null): Promise<void> {
-		this.#isStale = true;
-		let running: { turnId: string | null } | null = null;
-		for (let tries = 0; running === null && this.state === 'open'; tries++) {
-			if (tries > 0 || cut !== null) await this.#pause(tries, this.#left.signal);
-			if (this.#left.signal.aborted) return;
-			running = await this.#fetch();
-		}
-		this.#isStale = false;
-		// What was read of it here is less than what is stored.
-		if (this.turn === cut) this.turn = null;
-		const turnId = running?.turnId ?? null;
-		if (turnId === null || this.#left.signal.aborted) return;
-		if (turnId === cut?.id && this.id !== null) {
-			await this.#attempt(this.#api.stop(this.id, turnId));
-		}
-		this.#follow(turnId);
-	}
-
 	/** Goes on with a turn that is running, unless that is being done. */
-	#follow(turnId: string): void {
-		if (this.id === null || this.#left.signal.aborted || this.isAnswering) return;
+	#follow(turnId: string | null): void {
+		if (turnId === null || this.id === null || this.isAnswering) return;
+		if (this.#left.signal.aborted || turnId === this.#unreadable) return;
 		void this.#run(new Turn(this.#api, { turnId, conversationId: this.id }));
 	}
 
@@ -324,13 +267,15 @@ export class Conversation {
 	}
 
 	#letter(text: string, parent: string | null, ask: Ask): Letter {
-		const id = this.#unsent?.text === text ? this.#unsent.id : newId();
-		return { id, text, conversationId: this.id, parent, edits: null, ask, isWaiting: false };
+		const said = { text, conversationId: this.id, parent, edits: null, ask, isWaiting: false };
+		const before = this.#unsent;
+		const again = { ...said, id: before?.id ?? newId() };
+		return before !== null && isSame(again, before) ? again : { ...said, id: newId() };
 	}
 
 	#keep(message: Message): void {
-		this.#stored = grow(this.#stored, message);
-		this.#current = message.id;
+		this.#stored.grow([message]);
+		this.#stored.current = message.id;
 		this.#unsent = null;
 	}
 
@@ -340,44 +285,66 @@ export class Conversation {
 		if (letter.edits !== null && this.editing === null && this.reveal(letter.edits)) {
 			this.editing = { id: letter.edits, text: letter.text, problem: failure };
 		} else {
-			this.problem = failure;
+			this.#problem = failure;
 			this.#draft.giveBack(letter.text);
 		}
 	}
 
 	async #ask(action: 'variant' | 'continue', parent: string, ask: Ask): Promise<void> {
 		if (this.state !== 'open' || this.isAnswering) return;
-		const before = this.#current;
-		this.#current = parent;
-		const turn = new Turn(this.#api, { body: bodyWithout(action, parent, ask, this.id) });
+		const before = this.#stored.current;
+		this.#stored.current = parent;
+		const body = bodyWithout(action, parent, ask, this.id);
+		const turn = new Turn(this.#api, { body, key: newId() });
 		if (await this.#run(turn)) return;
-		this.#current = before;
-		this.problem = turn.failure;
+		this.#stored.current = before;
+		this.#problem = turn.failure;
 	}
 
 	/** Reads a turn to its end. False if there was none, because the server did not take it. */
 	async #run(turn: Turn): Promise<boolean> {
-		this.problem = null;
-		this.turn = turn;
+		this.#problem = null;
+		this.#replace(turn);
 		const outcome = await turn.run();
 		if (outcome === 'left') return true;
 		if (outcome === 'unsent') {
-			this.turn = null;
+			this.#replace(null);
 			return false;
 		}
-		this.#id = this.id;
-		this.#title = this.title;
-		this.#stored = turn.messages.reduce(grow, this.#stored);
-		if (outcome === 'doubtful') this.turn = null;
-		if (outcome !== 'whole') void this.#fetchAgain(outcome === 'cut' ? turn : null);
+		this.#stored.id = this.id;
+		this.#stored.grow(turn.messages);
+		if (outcome !== 'whole') void this.#readAgain(turn, outcome);
+		else if (this.#hasMissed) void this.load();
+		this.#hasMissed = false;
 		return true;
+	}
+
+	/** What was read of a turn is not all there is to know: what is stored counts. */
+	async #readAgain(turn: Turn, outcome: Outcome): Promise<void> {
+		if (outcome === 'differs') this.ondiffers();
+		if (outcome === 'doubtful') this.#unreadable = turn.id;
+		if (outcome !== 'cut') this.#replace(null);
+		const running = await this.#stored.fetch();
+		if (this.turn === turn) this.#replace(null);
+		if (running !== null && running === turn.id && outcome === 'cut' && this.id !== null) {
+			await this.#attempt(this.#api.stop(this.id, running));
+		}
+		this.#follow(running);
+	}
+
+	/** The one before may still listen for its title. */
+	#replace(turn: Turn | null): void {
+		this.#stored.title = this.title;
+		const before = this.turn;
+		this.turn = turn;
+		if (before !== turn) before?.leave();
 	}
 
 	#mark(messageId: string, feedback: Feedback | null): void {
 		const message = this.message(messageId);
 		if (message === null) return;
 		const marked = rated(message, feedback);
-		this.#stored = grow(this.#stored, marked);
+		this.#stored.grow([marked]);
 		const turn = this.turn;
 		if (turn !== null) {
 			turn.messages = turn.messages.map((one) => (one.id === messageId ? marked : one));
@@ -389,7 +356,7 @@ export class Conversation {
 			await change;
 			return true;
 		} catch (error) {
-			this.problem = failureOf(error);
+			this.#problem = failureOf(error);
 			return false;
 		}
 	}
@@ -397,4 +364,9 @@ export class Conversation {
 	#usage(ids: string[]) {
 		return this.message(ids.at(-1) ?? '')?.metadata.usage ?? null;
 	}
+}
+
+/** Whether the server would be asked for the same. */
+function isSame(letter: Letter, other: Letter): boolean {
+	return JSON.stringify(bodyOf(letter)) === JSON.stringify(bodyOf(other));
 }

@@ -106,7 +106,7 @@ test('a letter that finds no server waits, whatever the browser thinks of its ne
 	await expect.poll(() => fates).toEqual([{ kind: 'waiting' }, { kind: 'taken' }]);
 
 	expect(delivery.waiting).toEqual([]);
-	expect(server.posted).toEqual(['m1', 'm1']);
+	expect(new Set(server.posted)).toEqual(new Set(['m1']));
 });
 
 test('what is taken back while the server is being looked for is not sent', async () => {
@@ -121,12 +121,13 @@ test('what is taken back while the server is being looked for is not sent', asyn
 	const { delivery } = desk(server);
 	const sent = send(delivery, server);
 	await expect.poll(() => looked).toBe(1);
+	const numPosted = server.posted.length;
 	expect(delivery.takeBack('m1')?.text).toBe('Say hello.');
 	server.post = taken;
 	answer.come(Response.json({}));
 	await sent;
 
-	expect(server.posted).toEqual(['m1']);
+	expect(server.posted).toHaveLength(numPosted);
 	expect(delivery.takeBack('m1')).toBeNull();
 });
 
@@ -140,21 +141,22 @@ test('what is taken back in one tab is not sent by another', async () => {
 	dispatchEvent(new StorageEvent('storage', { key: 'hitsend.letter.ada.m1' }));
 	expect(two.waitingIn('c1')?.id).toBe('m1');
 	two.takeBack('m1');
+	const numPosted = server.posted.length;
 	server.status = () => Response.json({});
 	server.post = taken;
 	await sent;
 
-	expect(server.posted).toEqual(['m1']);
+	expect(server.posted).toHaveLength(numPosted);
 });
 
 test('a letter the server will not have comes back', async () => {
 	const server = new Server();
 	server.post = () =>
-		Response.json({ error: { message: 'Too many.', code: null } }, { status: 429 });
+		Response.json({ error: { message: 'Too long.', code: null } }, { status: 400 });
 	const { delivery, fates } = desk(server);
 	await send(delivery, server);
 
-	expect(fates).toMatchObject([{ kind: 'returned', failure: { message: 'Too many.' } }]);
+	expect(fates).toMatchObject([{ kind: 'returned', failure: { message: 'Too long.' } }]);
 	expect(outbox().letters).toEqual([]);
 });
 
@@ -169,8 +171,10 @@ test('a letter waits until what it follows is over', async () => {
 		return isDue;
 	};
 	void send(delivery, server);
-	await expect.poll(() => numAsked).toBeGreaterThan(1);
-	expect(server.posted).toHaveLength(1);
+	await expect.poll(() => numAsked).toBeGreaterThan(0);
+	const numPosted = server.posted.length;
+	await expect.poll(() => numAsked).toBeGreaterThan(2);
+	expect(server.posted).toHaveLength(numPosted);
 	server.post = taken;
 	isDue = true;
 

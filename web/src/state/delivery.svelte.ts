@@ -3,23 +3,19 @@
  * taken it; one that finds no server waits, and goes out by itself. It knows nothing of what is
  * on the screen: whoever shows a conversation is told what becomes of its letters.
  */
-import type { Api } from '$/api/client';
+import { failureOf, type Api } from '$/api/client';
 import type { Failure } from '$/api/wire';
-import { homeOf, isServerThere } from '$/state/heard';
 import { bodyOf, type Letter } from '$/state/letter';
 import type { Outbox } from '$/state/outbox';
 import { backOff, type Pause } from '$/turn/pause';
 import { Turn } from '$/turn/turn.svelte';
 
 /**
- * `taken`: its turn has begun. `heard`: the server has had it all along. `waiting`: there is no
- * server to be found. `returned`: the server will not have it, or its writer thought better of it.
+ * `taken`: its turn has begun, now or when it was sent before. `waiting`: there is no server to be
+ * found. `returned`: the server will not have it, or its writer thought better of it.
  */
 export type Fate =
-	| { kind: 'taken' }
-	| { kind: 'heard'; conversationId: string }
-	| { kind: 'waiting' }
-	| { kind: 'returned'; failure: Failure | null };
+	{ kind: 'taken' } | { kind: 'waiting' } | { kind: 'returned'; failure: Failure | null };
 
 export class Delivery {
 	waiting = $state.raw<Letter[]>([]);
@@ -99,7 +95,7 @@ export class Delivery {
 		this.#mark(id, true);
 		for (let tries = 0; this.#find(id) !== null; tries++) {
 			await this.#pause(tries, this.#left.signal);
-			if (this.#find(id) === null || !(await isServerThere(this.#api))) continue;
+			if (this.#find(id) === null || !(await this.#isServerThere())) continue;
 			const letter = this.#find(id);
 			if (letter === null || !this.isDue(letter)) continue;
 			const turn = new Turn(this.#api, { body: bodyOf(letter) });
@@ -114,8 +110,7 @@ export class Delivery {
 		const { id } = letter;
 		this.#carried.set(id, turn);
 		void turn.run();
-		const isTaken = await turn.taken;
-		const fate: Fate = isTaken ? { kind: 'taken' } : await this.#fateOf(letter, turn.failure);
+		const fate = fateOf(await turn.taken, turn.failure);
 		this.#carried.set(id, null);
 		if (this.#left.signal.aborted) return true;
 		if (fate.kind === 'waiting') this.#mark(id, true);
@@ -124,13 +119,13 @@ export class Delivery {
 		return fate.kind !== 'waiting';
 	}
 
-	async #fateOf({ id, conversationId }: Letter, failure: Failure | null): Promise<Fate> {
-		const isLost = failure?.code === 'unreachable';
-		// Who cannot be reached cannot be searched, either.
-		const mayBeThere = isLost ? conversationId !== null : failure?.code === 'conflict';
-		const home = mayBeThere ? await homeOf(this.#api, id, conversationId) : null;
-		if (home !== null) return { kind: 'heard', conversationId: home };
-		return isLost ? { kind: 'waiting' } : { kind: 'returned', failure };
+	async #isServerThere(): Promise<boolean> {
+		try {
+			await this.#api.status();
+			return true;
+		} catch (error) {
+			return failureOf(error).code !== 'unreachable';
+		}
 	}
 
 	#mark(id: string, isWaiting: boolean): void {
@@ -151,7 +146,12 @@ export class Delivery {
 	}
 }
 
-/** Browsers have locks only where the connection is safe. Without one the server refuses a second copy. */
+function fateOf(isTaken: boolean, failure: Failure | null): Fate {
+	if (isTaken) return { kind: 'taken' };
+	return failure?.code === 'unreachable' ? { kind: 'waiting' } : { kind: 'returned', failure };
+}
+
+/** Browsers have locks only where the connection is safe. Without one the server takes two copies for one. */
 async function alone(id: string, left: AbortSignal, what: () => Promise<void>): Promise<void> {
 	if (!('locks' in navigator)) return what();
 	try {

@@ -1,25 +1,39 @@
 /** What lies before somebody who is signed in: their list, and the one conversation that is open. */
 import { failureOf, type Api } from '$/api/client';
+import { Socket } from '$/api/socket';
 import type { Me } from '$/api/wire';
+import { Gate } from '$/gate/gate.svelte';
+import { Allowance } from '$/state/allowance.svelte';
+import { Beacon } from '$/state/beacon';
 import { Conversation, type Ask } from '$/state/conversation.svelte';
 import { Conversations, type Change } from '$/state/conversations.svelte';
+import { deviceIn } from '$/state/device';
 import { Delivery, type Fate } from '$/state/delivery.svelte';
 import { Drafts } from '$/state/drafts';
 import { Engine } from '$/state/engine.svelte';
 import type { Letter } from '$/state/letter';
+import { Live } from '$/state/live.svelte';
 import { Notices } from '$/state/notices.svelte';
 import { Outbox } from '$/state/outbox';
 import type { Preferences } from '$/state/preferences.svelte';
+import { Warming } from '$/state/warming.svelte';
+import type { Turn } from '$/turn/turn.svelte';
 import { sentenceOf } from '$/words/problem';
 
 export class Desk {
 	readonly conversations: Conversations;
 	readonly engine: Engine;
 	readonly delivery: Delivery;
+	readonly live: Live;
 	readonly notices = new Notices();
+	readonly warming: Warming;
+	readonly gate: Gate;
+	readonly allowance: Allowance;
+	readonly beacon: Beacon;
 	open: Conversation;
 
 	#drafts: Drafts;
+	#left = new AbortController();
 	#unwatch: () => void = () => undefined;
 
 	/** `go` opens the conversation of an address: the router's, where there is one. */
@@ -33,7 +47,15 @@ export class Desk {
 		this.engine = new Engine(api, localStorage);
 		this.#drafts = new Drafts(localStorage, user.id);
 		this.delivery = new Delivery(api, new Outbox(localStorage, user.id));
-		this.open = $state.raw(new Conversation(api, null, this.#drafts, this.delivery));
+		this.open = $state.raw(this.#opened(null));
+		this.warming = new Warming(api);
+		this.gate = new Gate(api);
+		this.allowance = new Allowance(api);
+		this.beacon = new Beacon(api, () => preferences.isReported);
+		this.#accompany();
+		const socket = new Socket(api.socketTicket);
+		api.topics = socket;
+		this.live = new Live(socket, this.conversations, () => this.open);
 		this.delivery.isDue = ({ conversationId }) =>
 			conversationId !== this.open.id || this.open.isAtRest;
 		this.delivery.onposted = (letter, turn) => {
@@ -47,6 +69,15 @@ export class Desk {
 		void this.conversations.load();
 		this.#unwatch = this.engine.watch();
 		this.delivery.begin();
+		this.live.begin(this.#left.signal);
+		this.beacon.watch(this.#left.signal);
+		void this.allowance.load();
+	}
+
+	/** An answer is over: how it went is told, and what is left is asked. */
+	afterTurn(turn: Turn | null): void {
+		if (turn !== null) this.beacon.tellTurn(turn);
+		void this.allowance.afterTurn();
 	}
 
 	/** What the next message asks for: which model, and how it chooses its words. */
@@ -59,7 +90,7 @@ export class Desk {
 		const isNewAndUsed = id === null && this.open.path.length > 0;
 		if (id === this.open.id && !isNewAndUsed) return;
 		this.open.leave();
-		this.open = new Conversation(this.api, id, this.#drafts, this.delivery);
+		this.open = this.#opened(id);
 		const posted = id === null ? null : this.delivery.postedTo(id);
 		if (posted !== null) void this.open.watch(posted.letter, posted.turn);
 		void this.open.load();
@@ -109,10 +140,38 @@ export class Desk {
 		if (isDone) this.notices.tell(told, { label: this.#t.undo, run: undo });
 	}
 
+	/** Whether an answer is being written there, whoever asked for it. */
+	isAnswering(id: string): boolean {
+		return id === this.open.id ? this.open.isAnswering : this.live.answering.has(id);
+	}
+
 	leave(): void {
+		this.#left.abort();
+		this.api.topics = null;
+		this.warming.cancel();
+		this.gate.leave();
+		this.allowance.leave();
 		this.#unwatch();
 		this.open.leave();
 		this.delivery.leave();
+	}
+
+	/** Tells the server with every Send what it has to know beside the message. */
+	#accompany(): void {
+		const { api } = this;
+		api.device = deviceIn(localStorage);
+		api.companions = (body) => ({ ...this.gate.headers, ...this.warming.headersFor(body) });
+		api.prove = () => this.gate.earn();
+		api.onsent = (headers) => {
+			this.warming.settle();
+			this.allowance.note(headers);
+		};
+	}
+
+	#opened(id: string | null): Conversation {
+		const opened = new Conversation(this.api, id, this.#drafts, this.delivery);
+		opened.ondiffers = () => this.beacon.tellMended('text_differs');
+		return opened;
 	}
 
 	get #t() {
@@ -153,7 +212,7 @@ export class Desk {
 			const why = fate.failure;
 			if (why !== null) this.notices.warn(sentenceOf(why, this.preferences.words));
 		}
-		if (fate.kind === 'taken' || fate.kind === 'heard') void this.conversations.load();
+		if (fate.kind === 'taken') void this.conversations.load();
 		return false;
 	}
 

@@ -19,6 +19,12 @@ interface Kept {
 	preset: Preset;
 	custom: Partial<Sampling>;
 	isSidebarFolded: boolean;
+	/** Whether what is being written is read ahead by the model. */
+	isReadAhead: boolean;
+	/** Whether a continuation is proposed to what is being written. */
+	hasGhostText: boolean;
+	/** Whether the server is told how fast the page is, and what breaks in it. */
+	isReported: boolean;
 }
 
 /** `first.ts` reads it too, before anything is painted. */
@@ -30,8 +36,12 @@ const FIRST: Kept = {
 	language: 'auto',
 	preset: 'model',
 	custom: {},
-	isSidebarFolded: false
+	isSidebarFolded: false,
+	isReadAhead: true,
+	hasGhostText: true,
+	isReported: true
 };
+const SWITCHES = ['isSidebarFolded', 'isReadAhead', 'hasGhostText', 'isReported'] as const;
 const CHOICES = {
 	theme: ['system', 'light', 'dark'],
 	textSize: ['small', 'normal', 'large'],
@@ -80,6 +90,15 @@ export class Preferences {
 	}
 	get isSidebarFolded(): boolean {
 		return this.#kept.isSidebarFolded;
+	}
+	get isReadAhead(): boolean {
+		return this.#kept.isReadAhead;
+	}
+	get hasGhostText(): boolean {
+		return this.#kept.hasGhostText;
+	}
+	get isReported(): boolean {
+		return this.#kept.isReported;
 	}
 
 	/** What the next message asks of the model. */
@@ -150,11 +169,13 @@ function read(storage: Storage): Kept {
 			const value = known.find((one) => one === found[name]);
 			return value === undefined ? [] : [[name, value]];
 		});
+		const switched = SWITCHES.flatMap((name) =>
+			typeof found[name] === 'boolean' ? [[name, found[name]]] : []
+		);
 		return {
 			...FIRST,
-			...Object.fromEntries(chosen),
-			custom: numbersOf(found['custom']),
-			isSidebarFolded: found['isSidebarFolded'] === true
+			...Object.fromEntries([...chosen, ...switched]),
+			custom: numbersOf(found['custom'])
 		};
 	} catch {
 		return FIRST;

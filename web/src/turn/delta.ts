@@ -8,14 +8,10 @@
  * own decoder (src/hitsend/wire/tree.py) says what is exact.
  */
 
+import type { Carry } from '$/api/wire';
+
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
-
-export interface Carry {
-	c: number | null;
-	p: string | null;
-	o: string | null;
-}
 
 export interface Delta {
 	c?: number;
@@ -31,6 +27,14 @@ export class Decoder {
 	/** Each channel's tree, in the order the channels began. */
 	readonly trees = new Map<number, Json>();
 	carry: Carry = { c: null, p: null, o: null };
+
+	/** One that has read as far as a snapshot goes. */
+	static at(channels: Record<string, unknown>, carry: Carry): Decoder {
+		const decoder = new Decoder();
+		for (const [c, tree] of Object.entries(channels)) decoder.trees.set(Number(c), tree as Json);
+		decoder.carry = carry;
+		return decoder;
+	}
 
 	take(delta: Delta): void {
 		const { c, p, o } = { ...this.carry, ...delta };

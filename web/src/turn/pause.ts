@@ -1,18 +1,24 @@
-/** How long to wait before trying again. */
-export type Pause = (numTries: number, left: AbortSignal) => Promise<void>;
+/** How long to wait before trying again; at least as long as was `asked` for. */
+export type Pause = (numTries: number, left: AbortSignal, askedMs?: number | null) => Promise<void>;
 
 /**
  * 0.3 s, then half as long again each time up to 5 s, and a little chance between many pages.
- * A browser that finds its network again, or is left, does not wait.
+ * Whoever is left does not wait; nor, where nobody asked for it, a browser that finds its network.
  */
-export async function backOff(numTries: number, left: AbortSignal): Promise<void> {
-	const ms = Math.min(300 * 1.5 ** numTries, 5_000) * (0.75 + Math.random() / 2);
+export async function backOff(
+	numTries: number,
+	left: AbortSignal,
+	askedMs: number | null = null
+): Promise<void> {
+	if (left.aborted) return;
+	const ms = askedMs ?? Math.min(300 * 1.5 ** numTries, 5_000);
 	const over = new AbortController();
 	await new Promise<void>((resolve) => {
 		const now = () => resolve();
-		setTimeout(now, ms);
+		const timer = setTimeout(now, ms * ((askedMs === null ? 0.75 : 1) + Math.random() / 4));
+		over.signal.addEventListener('abort', () => clearTimeout(timer));
 		left.addEventListener('abort', now, { signal: over.signal });
-		window.addEventListener('online', now, { signal: over.signal });
+		if (askedMs === null) window.addEventListener('online', now, { signal: over.signal });
 	});
 	over.abort();
 }

@@ -1,9 +1,13 @@
 // @vitest-environment jsdom
 import { expect, test, vi } from 'vitest';
 import { ApiError, Unreachable } from '$/api/client';
+import type { Topics } from '$/api/socket';
+import { Dropped, readFrames } from '$/api/stream';
 import type { SendBody } from '$/api/wire';
+import { Decoder, type Delta } from '$/turn/delta';
 import { expected, names, sse } from '$/turn/recorded';
 import { Turn } from '$/turn/turn.svelte';
+import type { Door } from '$/turn/ways';
 
 const BODY: SendBody = {
 	action: 'next',
@@ -13,7 +17,7 @@ const BODY: SendBody = {
 	supported_encodings: ['v1']
 };
 const TURN_ID = 't1';
-const atOnce = () => Promise.resolve();
+const atOnce = () => new Promise<void>((done) => setTimeout(done, 1));
 
 /** The frames of a recorded turn. The last frame of an event has its number. */
 function frames(name: string): { text: string; seq: number | null }[] {
@@ -23,9 +27,11 @@ function frames(name: string): { text: string; seq: number | null }[] {
 }
 
 /** A server that plays a recorded turn, and drops the connection after so many frames. */
-class Player {
+class Player implements Door {
 	readonly asked: number[] = [];
+	readonly tokens: (string | null)[] = [];
 	readonly stopped: string[] = [];
+	topics: Door['topics'] = null;
 	#frames: ReturnType<typeof frames>;
 	#cuts: number[];
 
@@ -34,12 +40,47 @@ class Player {
 		this.#cuts = cuts;
 	}
 
-	send = () => this.#play(0);
-	follow = (_turnId: string, after: number) => this.#play(after);
-	stop = (_conversationId: string, turnId: string) => {
+	send: Door['send'] = () => this.#play(0);
+	follow: Door['follow'] = (_turnId, after) => {
+		this.tokens.push(null);
+		return this.#play(after);
+	};
+	resume: Door['resume'] = ({ offset }, token) => {
+		this.tokens.push(token);
+		return this.#play(offset);
+	};
+	stop: Door['stop'] = (_conversationId, turnId) => {
 		this.stopped.push(turnId);
 		return Promise.resolve();
 	};
+
+	/** The page's socket, as if it led to the same server. */
+	get socket(): Topics {
+		const play = (offset: number) => this.#play(offset);
+		return {
+			isOpen: true,
+			async *follow({ offset }) {
+				const { body } = await play(offset);
+				if (body !== null) yield* readFrames(body);
+			}
+		};
+	}
+
+	/** Everything up to so many frames, in one. */
+	snapshotAt(start: number): string {
+		const decoder = new Decoder();
+		for (const delta of this.#deltas(start)) decoder.take(delta);
+		const seq = this.#frames.slice(0, start).findLast((frame) => frame.seq !== null)?.seq;
+		const channels = Object.fromEntries(decoder.trees);
+		return `data: ${JSON.stringify({ type: 'stream_snapshot', seq, channels, carry: decoder.carry })}\n\n`;
+	}
+
+	from(start: number): string {
+		return this.#frames
+			.slice(start)
+			.map(({ text }) => text)
+			.join('');
+	}
 
 	#play(after: number): Promise<Response> {
 		this.asked.push(after);
@@ -47,18 +88,27 @@ class Player {
 		const resumed = { type: 'stream_resumed', carry: this.#carryAt(start) };
 		const pieces = this.#frames.slice(start, this.#cuts.shift()).map(({ text }) => text);
 		if (after > 0) pieces.unshift(`data: ${JSON.stringify(resumed)}\n\n`);
-		const headers = { 'x-turn-exchange-id': TURN_ID };
-		return Promise.resolve(new Response(pieces.join(''), { headers }));
+		return Promise.resolve(streamed(pieces.join('')));
 	}
 
 	#carryAt(start: number): object {
-		const deltas = this.#frames
+		const carry = Object.assign({ c: null, p: null, o: null }, ...this.#deltas(start)) as Delta;
+		return { ...carry, v: undefined };
+	}
+
+	#deltas(start: number): Delta[] {
+		return this.#frames
 			.slice(0, start)
 			.filter(({ text }) => text.includes('event: delta\n'))
-			.map(({ text }) => JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}') as object);
-		return Object.assign({ c: null, p: null, o: null }, ...deltas, { v: undefined }) as object;
+			.map(({ text }) => JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}') as Delta);
 	}
 }
+
+const streamed = (text: string) =>
+	new Response(text, { headers: { 'x-turn-exchange-id': TURN_ID } });
+
+/** A door that is the player's but for this. */
+const but = (player: Player, change: Partial<Door>): Door => Object.assign(player, change);
 
 test.each(names)('the recorded turn %s is read to its exact end', async (name) => {
 	const turn = new Turn(new Player(name), { body: BODY }, atOnce);
@@ -69,7 +119,8 @@ test.each(names)('the recorded turn %s is read to its exact end', async (name) =
 });
 
 test('a turn whose line is cut anywhere reads as if it had not been', async () => {
-	for (let cut = 1; cut < frames('title').length; cut++) {
+	const complete = frames('title').findIndex(({ text }) => text.includes('stream_complete'));
+	for (let cut = 1; cut <= complete; cut++) {
 		const player = new Player('title', cut);
 		const turn = new Turn(player, { body: BODY }, atOnce);
 
@@ -98,14 +149,14 @@ test('a line that drops is followed again from the last event that was read', as
 	expect(player.asked).toEqual([0, last, last]);
 });
 
-test('text that is not what the server stored is doubtful', async () => {
+test('text that is not what the server stored differs', async () => {
 	const player = new Player('hello');
 	const wrong = sse('hello').replace('"Hel"', '"Hal"');
 	const send = () =>
 		Promise.resolve(new Response(wrong, { headers: { 'x-turn-exchange-id': 't' } }));
-	const turn = new Turn({ ...player, send }, { body: BODY }, atOnce);
+	const turn = new Turn(but(player, { send }), { body: BODY }, atOnce);
 
-	expect(await turn.run()).toBe('doubtful');
+	expect(await turn.run()).toBe('differs');
 });
 
 test('a delta that cannot be applied starts the reading over', async () => {
@@ -113,7 +164,7 @@ test('a delta that cannot be applied starts the reading over', async () => {
 	const wrong = sse('hello').replace('"append"', '"frobnicate"');
 	const send = () =>
 		Promise.resolve(new Response(wrong, { headers: { 'x-turn-exchange-id': 't' } }));
-	const turn = new Turn({ ...player, send }, { body: BODY }, atOnce);
+	const turn = new Turn(but(player, { send }), { body: BODY }, atOnce);
 
 	expect(await turn.run()).toBe('whole');
 	expect(player.asked).toEqual([0]);
@@ -132,7 +183,7 @@ test('a failure is told, and what was said is kept', async () => {
 test.each([new ApiError('No.', 503, 'engine_down'), new Unreachable()])(
 	'a message the server did not take is unsent: %s',
 	async (error) => {
-		const door = { ...new Player('hello'), send: () => Promise.reject(error) };
+		const door = but(new Player('hello'), { send: () => Promise.reject(error) });
 		const turn = new Turn(door, { body: BODY }, atOnce);
 
 		expect(await turn.run()).toBe('unsent');
@@ -142,7 +193,7 @@ test.each([new ApiError('No.', 503, 'engine_down'), new Unreachable()])(
 
 test('a turn the server no longer knows is doubtful', async () => {
 	const gone = () => Promise.reject(new ApiError('There is no such turn.', 404, 'not_found'));
-	const door = { ...new Player('hello'), follow: gone };
+	const door = but(new Player('hello'), { follow: gone });
 	const turn = new Turn(door, { turnId: TURN_ID, conversationId: 'c1' }, atOnce);
 
 	expect(await turn.run()).toBe('doubtful');
@@ -164,9 +215,8 @@ test('leaving ends the reading and nothing else', async () => {
 		turn.leave();
 		return Promise.resolve();
 	});
-	const follow = (_id: string, _after: number, signal: AbortSignal) =>
-		signal.aborted ? Promise.reject(new DOMException('', 'AbortError')) : player.follow('', 0);
-	player.follow = follow as typeof player.follow;
+	const gone = () => Promise.reject(new DOMException('', 'AbortError'));
+	but(player, { follow: gone, resume: gone });
 
 	expect(await turn.run()).toBe('left');
 	expect(player.stopped).toEqual([]);
@@ -178,7 +228,7 @@ test('why an answer waits is known as the server said it last', async () => {
 	const delayed = `${wait(2)}${wait(1)}${sse('hello')}`;
 	const send = () =>
 		Promise.resolve(new Response(delayed, { headers: { 'x-turn-exchange-id': 't' } }));
-	const turn = new Turn({ ...new Player('hello'), send }, { body: BODY }, atOnce);
+	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);
 	await turn.run();
 
 	expect(turn.delay).toEqual({ reason: 'queue', numAhead: 1 });
@@ -190,7 +240,7 @@ test('a turn that is stopped and never named is not waited for', async () => {
 		new Promise<Response>((_, reject) =>
 			signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')))
 		);
-	const turn = new Turn({ ...new Player('hello'), send }, { body: BODY }, atOnce);
+	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);
 	const outcome = turn.run();
 	turn.stop();
 	await vi.runAllTimersAsync();
@@ -208,7 +258,7 @@ test('a stream that always reads wrong is not read for ever', async () => {
 		const text = sse('hello').replace('"append"', '"frobnicate"');
 		return Promise.resolve(new Response(text, { headers: { 'x-turn-exchange-id': 't' } }));
 	};
-	const door = { ...new Player('hello'), send: wrong, follow: wrong };
+	const door = but(new Player('hello'), { send: wrong, follow: wrong });
 	const turn = new Turn(door, { body: BODY }, atOnce);
 
 	expect(await turn.run()).toBe('doubtful');
@@ -217,7 +267,7 @@ test('a stream that always reads wrong is not read for ever', async () => {
 
 test('a turn that is stopped while the server cannot be told ends here', async () => {
 	const lost = () => Promise.reject(new Unreachable());
-	const door = { ...new Player('hello'), follow: lost, stop: lost };
+	const door = but(new Player('hello'), { follow: lost, stop: lost });
 	const turn = new Turn(door, { turnId: TURN_ID, conversationId: 'c1' }, async (tries) => {
 		if (tries === 1) turn.stop();
 		await new Promise((done) => setTimeout(done, 1));
@@ -235,11 +285,11 @@ test('a message that is being posted arrives although nobody looks any more', as
 		signals.push(signal);
 		return answer.response;
 	};
-	const turn = new Turn({ ...new Player('hello'), send }, { body: BODY }, atOnce);
+	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);
 	const outcome = turn.run();
 	turn.leave();
 	expect(signals[0]?.aborted).toBe(false);
-	answer.come(await new Player('hello', 3).send());
+	answer.come(streamed(sse('hello').slice(0, 400)));
 
 	expect(await turn.taken).toBe(true);
 	expect(await outcome).toBe('left');
@@ -251,3 +301,145 @@ function later() {
 	const response = new Promise<Response>((resolve) => (come = resolve));
 	return { response, come };
 }
+
+test('whoever was given a token comes back with the newest one', async () => {
+	const token = (name: string) =>
+		`data: ${JSON.stringify({ type: 'resume_conversation_token', token: name, conversation_id: 'c1' })}\n\n`;
+	const player = new Player('title', 0);
+	const first = new Player('title', 6);
+	const send = async () =>
+		streamed(
+			token('old') +
+				token('new') +
+				(await (await first.send(BODY, new AbortController().signal)).text())
+		);
+	const turn = new Turn(but(player, { send }), { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('whole');
+	expect(player.tokens).toEqual(['new', 'new']);
+	expect(turn.messages).toEqual(expected('title').messages);
+});
+
+test('a token that no longer holds is not used again', async () => {
+	const expired = () => Promise.reject(new ApiError('Too old.', 401, 'token_expired'));
+	const player = new Player('title', 8);
+	const turn = new Turn(but(player, { resume: expired }), { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('whole');
+	expect(player.tokens).toEqual([null]);
+});
+
+test('a turn that is no longer streamed is read from what is stored', async () => {
+	const gone = () => Promise.reject(new ApiError('Over.', 410, 'persisted_final_available'));
+	const door = but(new Player('hello'), { follow: gone });
+	const turn = new Turn(door, { turnId: TURN_ID, conversationId: 'c1' }, atOnce);
+
+	expect(await turn.run()).toBe('stored');
+});
+
+test('a turn whose line is cut goes on over the socket, if one is open', async () => {
+	for (let cut = 1; cut < frames('title').length - 2; cut++) {
+		const player = new Player('title', cut, cut + 2);
+		player.topics = player.socket;
+		const turn = new Turn(player, { body: BODY }, atOnce);
+
+		expect(await turn.run()).toBe('whole');
+		expect(turn.messages).toEqual(expected('title').messages);
+	}
+});
+
+test('a socket that says nothing is not asked twice', async () => {
+	const player = new Player('hello', 5);
+	let numAsked = 0;
+	player.topics = {
+		isOpen: true,
+		async *follow() {
+			numAsked += 1;
+			throw new Dropped('Closed.');
+		}
+	};
+	const turn = new Turn(player, { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('whole');
+	expect(numAsked).toBe(1);
+});
+
+test('a snapshot takes the place of whatever was read', async () => {
+	for (let at = 4; at < frames('title').length - 6; at++) {
+		const player = new Player('title', 3);
+		const snapshot = () => Promise.resolve(streamed(player.snapshotAt(at) + player.from(at)));
+		const door = but(player, { resume: snapshot, follow: snapshot });
+		const turn = new Turn(door, { body: BODY }, atOnce);
+
+		expect(await turn.run()).toBe('whole');
+		expect(turn.messages).toEqual(expected('title').messages);
+	}
+});
+
+test('an answer is over when it is complete, and a title may come after it', async () => {
+	const [beginning = '', end = ''] = sse('hello').split(/(?=data: \[DONE\])/);
+	let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+	const body = new ReadableStream<Uint8Array>({
+		start: (begun) => {
+			controller = begun;
+			begun.enqueue(new TextEncoder().encode(beginning));
+		}
+	});
+	const send = () =>
+		Promise.resolve(new Response(body, { headers: { 'x-turn-exchange-id': TURN_ID } }));
+	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);
+	expect(await turn.run()).toBe('whole');
+	expect(turn.isRunning).toBe(false);
+	const title = { type: 'title_generation', title: 'Greetings', conversation_id: 'c1' };
+	controller?.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(title)}\n\n${end}`));
+
+	await expect.poll(() => turn.title).toBe('Greetings');
+});
+
+test('a message that may not have arrived is sent again, and in the server’s own time', async () => {
+	const waits: (number | null | undefined)[] = [];
+	const keys: (string | null | undefined)[] = [];
+	const player = new Player('hello');
+	const refusals = [new Unreachable(), new ApiError('Wait.', 429, 'rate_limit_exceeded', null, 12)];
+	const play = player.send;
+	const send: Door['send'] = (body, signal, key) => {
+		keys.push(key);
+		const refusal = refusals.shift();
+		return refusal === undefined ? play(body, signal) : Promise.reject(refusal);
+	};
+	const turn = new Turn(but(player, { send }), { body: BODY, key: 'press' }, (_, __, asked) => {
+		waits.push(asked);
+		return atOnce();
+	});
+
+	expect(await turn.run()).toBe('whole');
+	expect(waits).toEqual([undefined, 12]);
+	expect(keys).toEqual(['press', 'press', 'press']);
+});
+
+test('what waiting does not mend comes back at once', async () => {
+	let numSent = 0;
+	const spent = () => {
+		numSent += 1;
+		return Promise.reject(new ApiError('Tomorrow.', 429, 'quota_exceeded', null, 1_000));
+	};
+	const turn = new Turn(but(new Player('hello'), { send: spent }), { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('unsent');
+	expect(numSent).toBe(1);
+});
+
+test('a message that waits to be sent again can be stopped', async () => {
+	const busy = () => Promise.reject(new ApiError('Busy.', 503, 'server_overloaded', null, 5_000));
+	const turn = new Turn(
+		but(new Player('hello'), { send: busy }),
+		{ body: BODY },
+		(_, signal) => new Promise((done) => signal.addEventListener('abort', () => done()))
+	);
+	const outcome = turn.run();
+	await expect.poll(() => turn.retry?.reason).toBe('busy');
+	turn.stop();
+
+	expect(await outcome).toBe('unsent');
+	expect(turn.failure).toBeNull();
+});

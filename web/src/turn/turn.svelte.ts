@@ -1,28 +1,31 @@
 /**
  * One turn, seen from the browser. Read this file first.
  *
- *     send or follow -> frame -> delta -> message -> Svelte draws
+ *     send or come back -> frame -> delta -> message -> Svelte draws
  *
  * Sending and coming back to a running turn are the same thing: read the turn's stream from
- * the last event we have. A connection that drops is followed again, quietly; only the server
- * ends a turn. Deltas are applied as they come and drawn once per animation frame.
+ * the last event we have, over whichever way is open (`ways.ts`). A message the server may not
+ * have heard is sent again, and is said once; a connection that drops is followed again,
+ * quietly; only the server ends a turn. Deltas are applied as they come and drawn once per
+ * animation frame. After the answer a title may follow: it is listened for, and not waited for.
  */
-import { ApiError, failureOf, Unreachable, type Api } from '$/api/client';
-import { Dropped, readFrames, type Frame } from '$/api/stream';
-import type { Failure, Message, SendBody, SideEvent } from '$/api/wire';
+import { ApiError, failureOf, Unreachable } from '$/api/client';
+import { Dropped, type Frame } from '$/api/stream';
+import type { Failure, Message, SideEvent } from '$/api/wire';
 import { BadDelta, Decoder, type Delta } from '$/turn/delta';
 import { backOff, type Pause } from '$/turn/pause';
 import { isWhole, type Proof } from '$/turn/proof';
-
-type Door = Pick<Api, 'send' | 'follow' | 'stop'>;
-type Start = { body: SendBody } | { turnId: string; conversationId: string };
+import { Pulse } from '$/turn/pulse';
+import { retryAfter, type Retry } from '$/turn/retry';
+import { framesIn, Ways, type Door, type Start } from '$/turn/ways';
 
 /**
  * `whole`: we have it all. `unsent`: the server did not take the message, or was stopped before
- * it could say so. `doubtful`: what we have may not be what is stored. `cut`: stopped here, while
- * the server could not be told. `left`: nobody looks.
+ * it could say so. `stored`: it is over, and no longer streamed. `differs`: what we put together
+ * is not what is stored. `doubtful`: it may not be. `cut`: stopped here, while the server could
+ * not be told. `left`: nobody looks.
  */
-export type Outcome = 'whole' | 'unsent' | 'doubtful' | 'cut' | 'left';
+export type Outcome = 'whole' | 'unsent' | 'stored' | 'differs' | 'doubtful' | 'cut' | 'left';
 
 /** Why the answer has not begun, as the server said last. */
 export interface Delay {
@@ -32,6 +35,10 @@ export interface Delay {
 
 /** How long the server may take to name a turn that is being stopped, or to hear of the stop. */
 const PATIENCE_MS = 3_000;
+/** A connection that comes back sooner was never missed. */
+const UNNOTICED_MS = 1_500;
+/** How long after an answer its title may come. */
+const AFTERWORD_MS = 30_000;
 /** A stream that reads wrong so often reads wrong for ever. */
 const MAX_BAD_READINGS = 3;
 
@@ -42,6 +49,10 @@ export class Turn {
 	title = $state<string | null>(null);
 	failure = $state.raw<Failure | null>(null);
 	delay = $state.raw<Delay | null>(null);
+	/** The message was not taken, and is sent again by itself. */
+	retry = $state.raw<Retry | null>(null);
+	/** What reading ahead has spared, by the server's account. */
+	savedMs = $state<number | null>(null);
 	isRunning = $state(true);
 	isStopping = $state(false);
 	isReconnecting = $state(false);
@@ -55,12 +66,14 @@ export class Turn {
 	/** When it was begun here, and when words came last. In Unix milliseconds. */
 	readonly beganAt = Date.now();
 	heardAt = this.beganAt;
+	readonly pulse: Pulse;
 	#tellTaken: (isTaken: boolean) => void = () => undefined;
 	/** Whether the server took the message, as soon as that is known. */
 	readonly taken = new Promise<boolean>((tell) => (this.#tellTaken = tell));
 
 	#door: Door;
-	#body: SendBody | null = null;
+	#start: Start;
+	#ways: Ways;
 	#pause: Pause;
 	#running: Promise<Outcome> | null = null;
 	/** Aborted when nobody reads on. The message that is being posted arrives nonetheless. */
@@ -68,15 +81,20 @@ export class Turn {
 	#post = new AbortController();
 	#decoder = new Decoder();
 	#seq = 0;
-	#proofs: Proof[] = [];
+	/** What the server says of the whole text, with which the answer is complete. */
+	#proofs: Proof[] | null = null;
+	#numBad = 0;
 	#stopTold = false;
+	#missing: ReturnType<typeof setTimeout> | undefined;
 	#drawing: number | null = null;
 
 	constructor(door: Door, start: Start, pause: Pause = backOff) {
 		this.#door = door;
+		this.#start = start;
+		this.pulse = new Pulse('body' in start);
+		this.#ways = new Ways(door);
 		this.#pause = pause;
 		if ('body' in start) {
-			this.#body = start.body;
 			this.conversationId = start.body.conversation_id ?? null;
 		} else {
 			this.id = start.turnId;
@@ -84,7 +102,7 @@ export class Turn {
 		}
 	}
 
-	/** Reads it to its end, once, however many ask. */
+	/** Reads it to the end of its answer, once, however many ask. */
 	run(): Promise<Outcome> {
 		this.#running ??= this.#run();
 		return this.#running;
@@ -94,6 +112,7 @@ export class Turn {
 	stop(): void {
 		this.isStopping = true;
 		if (this.isReconnecting) return this.#cut();
+		if (this.retry !== null) return this.#post.abort();
 		this.#tellStop();
 		if (this.id === null) setTimeout(() => this.id === null && this.#post.abort(), PATIENCE_MS);
 	}
@@ -116,48 +135,66 @@ export class Turn {
 		} finally {
 			this.#tellTaken(this.id !== null);
 			this.#draw();
+			this.#found();
 			this.isRunning = false;
-			this.isReconnecting = false;
 		}
 	}
 
 	async #readToTheEnd(): Promise<Outcome> {
-		let numBad = 0;
-		for (let drops = 0; ; drops++) {
+		for (let numTries = 1; ; numTries++) {
 			const before = this.#seq;
 			try {
 				await this.#read();
-				return (await isWhole(this.messages, this.#proofs)) ? 'whole' : 'doubtful';
+				return await this.#verdict();
 			} catch (error) {
-				if (this.id === null) return this.#unsent(error);
-				if (this.#left.signal.aborted) return this.isCut ? 'cut' : 'left';
-				if (error instanceof ApiError && !mayPass(error)) return 'doubtful';
-				if (!DROPS.some((drop) => error instanceof drop)) throw error;
-				if (error instanceof BadDelta && ++numBad === MAX_BAD_READINGS) return 'doubtful';
-				if (error instanceof BadDelta) this.#startOver();
+				const outcome = this.id === null ? this.#refused(error, numTries) : this.#dropped(error);
+				if (outcome !== null) return outcome;
 			}
-			if (this.#seq > before) drops = 0;
-			this.isReconnecting = drops > 0;
-			await this.#pause(drops, this.#left.signal);
+			if (this.#seq > before) numTries = 1;
+			const { signal } = this.id === null ? this.#post : this.#left;
+			await this.#pause(numTries - 1, signal, this.retry?.asked?.ms);
+			this.retry = null;
 		}
 	}
 
+	/** Until the answer is complete. */
 	async #read(): Promise<void> {
-		const signal = this.#left.signal;
-		const response =
-			this.id === null && this.#body !== null
-				? await this.#door.send(this.#body, this.#post.signal)
-				: await this.#door.follow(this.id ?? '', this.#seq, signal);
-		this.id ??= response.headers.get('x-turn-exchange-id');
-		this.#tellTaken(this.id !== null);
-		if (signal.aborted) this.#post.abort();
-		if (response.body === null) throw new Dropped('The stream is empty.');
-		for await (const frame of readFrames(response.body)) {
-			this.isReconnecting = false;
-			if (frame.data === '[DONE]') return this.#draw();
+		const frames = await this.#frames();
+		for (;;) {
+			const { done, value: frame } = await frames.next();
+			if (done === true) throw new Dropped('The stream ended before it was done.');
+			this.#found();
+			if (frame.data === '[DONE]') return;
 			this.#take(frame);
+			if (this.#proofs !== null) return void this.#hearOut(frames);
 		}
-		throw new Dropped('The stream ended before it was done.');
+	}
+
+	async #frames(): Promise<AsyncGenerator<Frame>> {
+		if (this.id !== null || !('body' in this.#start)) {
+			const spot = { turnId: this.id ?? '', conversationId: this.conversationId };
+			return this.#ways.comeBack({ ...spot, offset: this.#seq }, this.#left.signal);
+		}
+		const { body, key = null } = this.#start;
+		const response = await this.#door.send(body, this.#post.signal, key);
+		this.id = response.headers.get('x-turn-exchange-id');
+		this.#tellTaken(this.id !== null);
+		if (this.#left.signal.aborted) this.#post.abort();
+		return framesIn(response);
+	}
+
+	/** A title may come after the answer. Nothing is missing if it does not. */
+	async #hearOut(frames: AsyncGenerator<Frame>): Promise<void> {
+		const enough = setTimeout(() => this.leave(), AFTERWORD_MS);
+		try {
+			for await (const frame of frames) {
+				if (frame.data === '[DONE]') break;
+				this.#take(frame);
+			}
+		} catch (error) {
+			if (!isDrop(error)) throw error;
+		}
+		clearTimeout(enough);
 	}
 
 	#take(frame: Frame): void {
@@ -166,7 +203,8 @@ export class Turn {
 		} else if (frame.event === 'delta') {
 			this.#decoder.take(parsed(frame) as Delta);
 			this.heardAt = Date.now();
-			this.#drawing ??= requestAnimationFrame(() => this.#draw());
+			this.pulse.hear(numCharsOf(this.#decoder));
+			this.#drawSoon();
 		} else {
 			this.#note(parsed(frame) as SideEvent);
 		}
@@ -175,11 +213,23 @@ export class Turn {
 
 	#note(event: SideEvent): void {
 		switch (event.type) {
+			case 'resume_conversation_token':
+				this.#ways.token = event.token;
+				this.conversationId ??= event.conversation_id;
+				break;
 			case 'title_generation':
 				this.title = event.title;
 				break;
 			case 'stream_resumed':
 				this.#decoder.carry = event.carry;
+				break;
+			case 'stream_snapshot':
+				this.#decoder = Decoder.at(event.channels, event.carry);
+				this.#seq = event.seq;
+				this.#drawSoon();
+				break;
+			case 'server_ste_metadata':
+				if (event.metadata.conduit_prewarmed) this.savedMs = event.metadata.saved_ms ?? null;
 				break;
 			case 'answer_delayed':
 				this.delay = { reason: event.reason, numAhead: event.num_ahead };
@@ -193,6 +243,10 @@ export class Turn {
 		}
 	}
 
+	#drawSoon(): void {
+		this.#drawing ??= requestAnimationFrame(() => this.#draw());
+	}
+
 	#draw(): void {
 		if (this.#drawing !== null) cancelAnimationFrame(this.#drawing);
 		this.#drawing = null;
@@ -200,6 +254,47 @@ export class Turn {
 		this.messages = wrappers.map((wrapper) => wrapper.message);
 		this.conversationId ??= wrappers[0]?.conversation_id ?? null;
 		if (this.isStopping) this.#tellStop();
+	}
+
+	async #verdict(): Promise<Outcome> {
+		this.#draw();
+		if (this.#proofs === null) return 'doubtful';
+		return (await isWhole(this.messages, this.#proofs)) ? 'whole' : 'differs';
+	}
+
+	/** The message did not arrive, as far as we know. An outcome, unless it is sent again. */
+	#refused(error: unknown, numTries: number): Outcome | null {
+		if (this.#post.signal.aborted) return 'unsent';
+		const isKept = 'body' in this.#start && this.#start.key === undefined;
+		this.retry = retryAfter(error, numTries, isKept);
+		if (this.retry !== null) return null;
+		this.failure = failureOf(error);
+		return 'unsent';
+	}
+
+	/** The line is lost, or was never there. An outcome, unless it is looked for again. */
+	#dropped(error: unknown): Outcome | null {
+		if (this.#left.signal.aborted) return this.isCut ? 'cut' : 'left';
+		if (!isDrop(error)) throw error;
+		this.#missing ??= setTimeout(() => (this.isReconnecting = true), UNNOTICED_MS);
+		if (error instanceof BadDelta) return this.#startOver();
+		if (!(error instanceof ApiError) || error.mayPass) return null;
+		if (error.status === 410) return 'stored';
+		if (error.status !== 401 || this.#ways.token === null) return 'doubtful';
+		this.#ways.token = null;
+		return null;
+	}
+
+	#found(): void {
+		clearTimeout(this.#missing);
+		this.#missing = undefined;
+		this.isReconnecting = false;
+	}
+
+	#startOver(): Outcome | null {
+		this.#decoder = new Decoder();
+		this.#seq = 0;
+		return ++this.#numBad === MAX_BAD_READINGS ? 'doubtful' : null;
 	}
 
 	#tellStop(): void {
@@ -222,16 +317,6 @@ export class Turn {
 		this.isCut = true;
 		this.leave();
 	}
-
-	#unsent(error: unknown): Outcome {
-		if (!this.#post.signal.aborted) this.failure = failureOf(error);
-		return 'unsent';
-	}
-
-	#startOver(): void {
-		this.#decoder = new Decoder();
-		this.#seq = 0;
-	}
 }
 
 interface Wrapper {
@@ -242,14 +327,22 @@ interface Wrapper {
 /** After these the turn is followed again. Whatever else is thrown is a bug of ours. */
 const DROPS = [Dropped, Unreachable, BadDelta, ApiError];
 
+function isDrop(error: unknown): boolean {
+	return DROPS.some((drop) => error instanceof drop);
+}
+
+/** How much of the answer is there. It is the last message that a turn begins. */
+function numCharsOf({ trees }: Decoder): number {
+	const last = [...trees.values()].at(-1) as Wrapper | undefined;
+	return last?.message.author.role === 'assistant'
+		? (last.message.content.parts[0] ?? '').length
+		: 0;
+}
+
 function parsed(frame: Frame): unknown {
 	try {
 		return JSON.parse(frame.data);
 	} catch {
 		throw new BadDelta(`not JSON: ${frame.data.slice(0, 80)}`);
 	}
-}
-
-function mayPass({ status }: ApiError): boolean {
-	return [408, 425, 429].includes(status) || status >= 500;
 }

@@ -19,6 +19,11 @@ export function numbersIn(language: string) {
 			if (ms < 1000) return `${(ms < 10 ? oneDigit : whole)(ms)}\u00a0ms`;
 			return `${(isExact ? twoDigits : oneDigit)(ms / 1000)}\u00a0s`;
 		},
+		/** To the second where that is soon. */
+		clock: (at: Date) => {
+			const isSoon = Math.abs(at.getTime() - Date.now()) < 600_000;
+			return at.toLocaleTimeString(language, { timeStyle: isSoon ? 'medium' : 'short' });
+		},
 		size: (numBytes: number) => {
 			if (numBytes >= 1e9) return `${oneDigit(numBytes / 1e9)} GB`;
 			return `${(numBytes >= 1e7 ? whole : oneDigit)(numBytes / 1e6)} MB`;

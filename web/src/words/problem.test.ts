@@ -24,3 +24,15 @@ test('what says no more than its kind is said in the language of the page alone'
 	const gone = failure('not_found', 'There is no such folder.');
 	expect(sentenceOf(gone, de)).toBe('Das gibt es nicht, oder es gehört dir nicht.');
 });
+
+test('what is used up for today says when there is more', () => {
+	const spent = {
+		...failure('quota_exceeded', 'Nothing is left.'),
+		retryAt: Date.now() + 7_200_000
+	};
+	expect(sentenceOf(spent, en)).toMatch(
+		/^Nothing is left\. It can be tried again at \d+:\d\d [AP]M\.$/
+	);
+	expect(sentenceOf(spent, de)).toMatch(/Um \d\d:\d\d kannst du es wieder versuchen\.$/);
+	expect(sentenceOf({ ...spent, code: 'engine_down' }, en)).toBe('Nothing is left.');
+});

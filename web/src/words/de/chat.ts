@@ -89,6 +89,8 @@ export const chat: Words['chat'] = {
 		offline:
 			'Du bist offline. Die Antwort läuft weiter und wird geholt, sobald du wieder verbunden bist.',
 		reconnecting: 'Die Verbindung ist abgerissen. Neuer Versuch',
+		limit: (seconds) => `Zu viele Anfragen, neuer Versuch in ${seconds} s`,
+		busy: (seconds) => `Der Server ist ausgelastet, neuer Versuch in ${seconds} s`,
 		starting: 'Das Modell startet',
 		restarting: 'Das Modell wird neu gestartet. Deine Nachricht ist sicher',
 		down: 'Gerade kann kein Modell antworten. Warte, oder halte an und versuche es später',
@@ -116,6 +118,7 @@ export const chat: Words['chat'] = {
 		tokens: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${whole(count)} Token`,
 		speed: (perSecond) => `${rough(perSecond)} Token/s`,
 		firstWord: (ms) => `erstes Wort nach ${duration(ms)}`,
+		saved: (ms) => `vorausgelesen: ${duration(ms)} gespart`,
 		cached: (count, of) => `${whole(count)} von ${whole(of)} Prompt-Token schon gelesen`,
 		prompt: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${whole(count)} Prompt-Token`
 	}

@@ -1,7 +1,7 @@
 import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { whole } = numbersIn('de');
+const { whole, clock } = numbersIn('de');
 
 export const composer: Words['composer'] = {
 	message: 'Nachricht',
@@ -11,7 +11,8 @@ export const composer: Words['composer'] = {
 	hints: {
 		keys: 'Enter sendet · Umschalt+Enter neue Zeile',
 		commands: '/ für Befehle',
-		later: 'Damit kannst du weitermachen, sobald die Antwort fertig ist.'
+		later: 'Damit kannst du weitermachen, sobald die Antwort fertig ist.',
+		working: 'Dieser Server verlangt etwas Rechenarbeit, bevor er eine Nachricht annimmt. Moment.'
 	},
 	queued: {
 		label: 'Wartet auf die Verbindung',
@@ -28,6 +29,14 @@ export const composer: Words['composer'] = {
 		tooLong: 'Das ist zu lang für das Modell. Kürze es oder teile es auf.',
 		nearlyFull:
 			'Dieses Gespräch ist fast so lang, wie das Modell lesen kann. Ältere Nachrichten werden weggelassen.'
+	},
+	ghost: (text, hasTab) => (hasTab ? `Tab übernimmt: ${text}` : `Antippen übernimmt: ${text}`),
+	left: {
+		requests: (num, limit) => `noch ${whole(num)} von ${whole(limit)} Anfragen in dieser Minute`,
+		tokensMinute: (num) => `noch ${whole(num)} Token in dieser Minute`,
+		tokensDay: (num) => `heute noch ${whole(num)} Token`,
+		groupDay: (num) => `heute noch ${whole(num)} Token für deine Gruppe`,
+		again: (at) => `mehr um ${clock(at)}`
 	},
 	slash: {
 		label: 'Befehle',

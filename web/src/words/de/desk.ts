@@ -38,12 +38,16 @@ export const desk: Words['desk'] = {
 			keys: 'Einstellungen: API-Schlüssel',
 			appearance: 'Einstellungen: Darstellung',
 			chat: 'Einstellungen: Gespräch',
+			usage: 'Einstellungen: Verbrauch',
 			shares: 'Einstellungen: geteilte Links',
 			data: 'Einstellungen: Daten',
 			people: 'Administration: Personen',
+			groups: 'Administration: Gruppen',
 			invites: 'Administration: Einladungen',
 			models: 'Administration: Modelle',
-			limits: 'Administration: Grenzen'
+			limits: 'Administration: Grenzen',
+			everyone: 'Administration: Verbrauch aller',
+			prices: 'Administration: Preise'
 		}
 	},
 	also: {
@@ -53,7 +57,9 @@ export const desk: Words['desk'] = {
 		save: 'exportieren herunterladen drucken Datei',
 		data: 'Export Import herunterladen Sicherung ChatGPT Open WebUI',
 		keys: 'Token SDK curl',
-		account: 'Passwort Name Sitzungen'
+		account: 'Passwort Name Sitzungen',
+		usage: 'Token Kontingent Kosten übrig',
+		limits: 'Kontingent Token Anfragen'
 	},
 	slash: {
 		new: 'neu',

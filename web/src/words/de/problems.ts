@@ -1,10 +1,17 @@
+import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
+
+const { clock } = numbersIn('de');
 
 /** What kind of thing it is. What exactly, only the server knows, and it says so in English. */
 const kinds: Record<string, string> = {
 	not_allowed: 'Das ist hier nicht erlaubt',
 	too_large: 'Das ist zu groß',
 	rate_limit_exceeded: 'Das waren zu viele Versuche',
+	quota_exceeded: 'Für heute ist nichts mehr übrig',
+	proof_of_work_required: 'Der Server hat die Rechenarbeit nicht angenommen',
+	token_expired: 'Das gilt nicht mehr',
+	token_invalid: 'Das gilt hier nicht',
 	model_not_found: 'Dieses Modell gibt es hier nicht',
 	model_broken: 'Dieses Modell lässt sich nicht laden',
 	context_length_exceeded: 'Das ist länger, als das Modell lesen kann',
@@ -17,10 +24,13 @@ const kinds: Record<string, string> = {
 export const problems: Words['problems'] = {
 	unreachable: 'Der Server ist nicht erreichbar. Prüfe deine Verbindung.',
 	byCode: {
+		no_worker:
+			'Dieser Server verlangt etwas Rechenarbeit, bevor er eine Nachricht annimmt, und dieser Browser kann sie nicht leisten: Er lässt hier keine Web Worker zu. Erlaube sie, oder nimm einen anderen Browser.',
 		unauthenticated: 'Der Name oder das Passwort stimmt nicht, oder du bist nicht mehr angemeldet.',
 		not_found: 'Das gibt es nicht, oder es gehört dir nicht.',
 		worker_lost: 'Das Modell ist beim Antworten ausgefallen. Was gesagt war, ist erhalten.',
 		internal_error: 'Auf unserer Seite ist etwas schiefgegangen. Es wurde festgehalten.'
 	},
+	later: (at) => `Um ${clock(at)} kannst du es wieder versuchen.`,
 	said: ({ message, code }) => `${kinds[code ?? ''] ?? 'Das ging nicht'}: ${message}`
 };

@@ -13,12 +13,16 @@ export const settings: Words['settings'] = {
 		keys: 'API-Schlüssel',
 		appearance: 'Darstellung',
 		chat: 'Gespräch',
+		usage: 'Verbrauch',
 		shares: 'Geteilte Links',
 		data: 'Daten',
 		people: 'Personen',
+		groups: 'Gruppen',
 		invites: 'Einladungen',
 		models: 'Modelle',
-		limits: 'Grenzen'
+		limits: 'Grenzen',
+		everyone: 'Verbrauch aller',
+		prices: 'Preise'
 	},
 	cancel: 'Abbrechen',
 	saved: 'Gespeichert.',
@@ -154,6 +158,18 @@ export const settings: Words['settings'] = {
 		notWhole: 'Hier muss eine ganze Zahl stehen.',
 		outOfRange: (range) => `Möglich ist: ${range}.`,
 		emptyHint: 'Ein leeres Feld überlässt es dem Modell.',
+		writing: 'Während du schreibst',
+		writingAbout:
+			'In diesem Browser. Was du schreibst, geht dafür an deinen eigenen Server und wird dort nicht gespeichert.',
+		readAhead: 'Antworten vorbereiten, während ich schreibe',
+		readAheadAbout:
+			'Das Modell liest das Gespräch und deinen Entwurf voraus, damit die Antwort früher beginnt. Ausgeschaltet wird der Server nur gefragt, wie lang eine lange Nachricht ist.',
+		ghostText: 'Vorschlagen, wie ein Satz weitergeht',
+		ghostTextAbout:
+			'Graue Wörter hinter der Schreibmarke; Tab übernimmt sie. Nur wo der Server schnell genug ist.',
+		reports: 'Dem Server sagen, wie schnell die Seite ist',
+		reportsAbout:
+			'Wie lange eine Antwort gebraucht hat, und die Namen von Fehlern in der Seite. Nie, was du schreibst.',
 		instructions: 'Anweisungen',
 		instructionsAbout:
 			'Das wird dem Modell vor jedem Gespräch gesagt. Wer diesen Server betreibt, legt es fest (HITSEND_INSTRUCTIONS).',
@@ -268,22 +284,5 @@ export const settings: Words['settings'] = {
 		removeAbout: (size) =>
 			`Die Gewichte (${size}) werden von diesem Server gelöscht. Man kann sie wieder herunterladen. Gespräche bleiben.`,
 		removeAction: 'Modell entfernen'
-	},
-
-	limits: {
-		about:
-			'Was dieser Server erlaubt. Wer ihn betreibt, legt es unter den genannten Namen fest und startet ihn neu.',
-		on: 'an',
-		off: 'aus',
-		none: 'keine',
-		rules: {
-			instructions: 'Anweisungen für jedes Gespräch',
-			max_message_chars: 'Längste Nachricht, in Zeichen',
-			max_answer_tokens: 'Längste Antwort, in Token',
-			num_window_tokens: 'Fenster des Modells, in Token',
-			max_import_bytes: 'Größter Import',
-			session_days: 'Ein Browser bleibt angemeldet, in Tagen',
-			allow_sharing: 'Teilen per Link'
-		}
 	}
 };

@@ -88,6 +88,8 @@ export const chat = {
 		connecting: 'Connecting to the server',
 		offline: 'You are offline. The answer goes on without you and is fetched when you are back.',
 		reconnecting: 'The connection was lost. Reconnecting',
+		limit: (seconds: number) => `Too many requests, trying again in ${seconds} s`,
+		busy: (seconds: number) => `The server is busy, trying again in ${seconds} s`,
 		starting: 'The model is starting',
 		restarting: 'The model is being restarted. Your message is safe',
 		down: 'No model can answer just now. You can wait, or stop and try later',
@@ -117,6 +119,7 @@ export const chat = {
 			`${isEstimated ? 'about ' : ''}${whole(count)} ${count === 1 ? 'token' : 'tokens'}`,
 		speed: (perSecond: number) => `${rough(perSecond)} tokens/s`,
 		firstWord: (ms: number) => `first word after ${duration(ms)}`,
+		saved: (ms: number) => `read ahead: saved ${duration(ms)}`,
 		cached: (count: number, of: number) => `${whole(count)} of ${whole(of)} prompt tokens cached`,
 		prompt: (count: number, isEstimated: boolean) =>
 			`${isEstimated ? 'about ' : ''}${whole(count)} prompt ${count === 1 ? 'token' : 'tokens'}`

@@ -1,6 +1,6 @@
 import { numbersIn } from '$/words/numbers';
 
-const { whole } = numbersIn('en');
+const { whole, clock } = numbersIn('en');
 
 /** Where a message is written. */
 export const composer = {
@@ -11,7 +11,8 @@ export const composer = {
 	hints: {
 		keys: 'Enter sends · Shift+Enter new line',
 		commands: '/ for commands',
-		later: 'You can go on with this when the answer is finished.'
+		later: 'You can go on with this when the answer is finished.',
+		working: 'This server asks for some work before it takes a message. A moment.'
 	},
 	queued: {
 		label: 'Waiting for the connection',
@@ -29,6 +30,17 @@ export const composer = {
 		tooLong: 'This is too long for the model. Shorten it, or divide it into parts.',
 		nearlyFull:
 			'This conversation is nearly as long as the model can read. Older messages will be left out.'
+	},
+	/** What Tab would add, for those who cannot see it. */
+	ghost: (text: string, hasTab: boolean) =>
+		hasTab ? `Tab accepts: ${text}` : `A tap accepts: ${text}`,
+	left: {
+		requests: (num: number, limit: number) =>
+			`${whole(num)} of ${whole(limit)} requests left this minute`,
+		tokensMinute: (num: number) => `${whole(num)} tokens left this minute`,
+		tokensDay: (num: number) => `${whole(num)} tokens left today`,
+		groupDay: (num: number) => `${whole(num)} tokens left today for your group`,
+		again: (at: Date) => `more at ${clock(at)}`
 	},
 	slash: {
 		label: 'Commands',

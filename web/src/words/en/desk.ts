@@ -37,12 +37,16 @@ export const desk = {
 			keys: 'Settings: API keys',
 			appearance: 'Settings: appearance',
 			chat: 'Settings: chat',
+			usage: 'Settings: usage',
 			shares: 'Settings: shared links',
 			data: 'Settings: data',
 			people: 'Administration: people',
+			groups: 'Administration: groups',
 			invites: 'Administration: invitations',
 			models: 'Administration: models',
-			limits: 'Administration: limits'
+			limits: 'Administration: limits',
+			everyone: 'Administration: usage of all',
+			prices: 'Administration: prices'
 		}
 	},
 	/** Other words an action is looked for by. */
@@ -53,7 +57,9 @@ export const desk = {
 		save: 'export download print file',
 		data: 'export import download backup ChatGPT Open WebUI',
 		keys: 'token SDK curl',
-		account: 'password name sessions'
+		account: 'password name sessions',
+		usage: 'tokens quota cost left',
+		limits: 'quota tokens requests'
 	},
 	/** What can be written after `/`. The English names, which stand before them, always can. */
 	slash: {

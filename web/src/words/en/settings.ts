@@ -12,12 +12,16 @@ export const settings = {
 		keys: 'API keys',
 		appearance: 'Appearance',
 		chat: 'Chat',
+		usage: 'Usage',
 		shares: 'Shared links',
 		data: 'Data',
 		people: 'People',
+		groups: 'Groups',
 		invites: 'Invitations',
 		models: 'Models',
-		limits: 'Limits'
+		limits: 'Limits',
+		everyone: 'Usage of all',
+		prices: 'Prices'
 	},
 	cancel: 'Cancel',
 	saved: 'Saved.',
@@ -141,6 +145,18 @@ export const settings = {
 		notWhole: 'This has to be a whole number.',
 		outOfRange: (range: string) => `This has to be ${range}.`,
 		emptyHint: 'An empty field leaves it to the model.',
+		writing: 'While you write',
+		writingAbout:
+			'In this browser. What you write goes to your own server for this, and is not stored there.',
+		readAhead: 'Prepare answers while I type',
+		readAheadAbout:
+			'The model reads the conversation and your draft ahead, so that the answer begins sooner. Off, the server is only asked to count a message that gets long.',
+		ghostText: 'Propose how a sentence goes on',
+		ghostTextAbout:
+			'Grey words after the cursor; Tab accepts them. Only where the server is fast enough.',
+		reports: 'Tell the server how fast the page is',
+		reportsAbout:
+			'How long an answer took to come, and the names of errors in the page. Never what you write.',
 		instructions: 'Instructions',
 		instructionsAbout:
 			'What the model is told before every conversation. Whoever runs this server sets it (HITSEND_INSTRUCTIONS).',
@@ -257,22 +273,5 @@ export const settings = {
 		removeAbout: (size: string) =>
 			`Its weights (${size}) are deleted from this server. It can be fetched again. Conversations stay.`,
 		removeAction: 'Remove model'
-	},
-
-	limits: {
-		about:
-			'What this server allows. Whoever runs it sets these by the names given, and starts it again.',
-		on: 'on',
-		off: 'off',
-		none: 'none',
-		rules: {
-			instructions: 'Instructions for every conversation',
-			max_message_chars: 'Longest message, in characters',
-			max_answer_tokens: 'Longest answer, in tokens',
-			num_window_tokens: 'Window of the model, in tokens',
-			max_import_bytes: 'Largest import',
-			session_days: 'A browser stays signed in for, in days',
-			allow_sharing: 'Sharing by link'
-		}
 	}
 };

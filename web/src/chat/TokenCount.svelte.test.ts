@@ -2,14 +2,18 @@
 import { flushSync, mount, unmount } from 'svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Api } from '$/api/client';
-import type { Message, Weight } from '$/api/wire';
+import type { Message, Prepared } from '$/api/wire';
 import TokenCount from '$/chat/TokenCount.svelte';
 import { Desk } from '$/state/desk.svelte';
 import { Preferences } from '$/state/preferences.svelte';
+import { preparationOf } from '$/state/preparation';
 import { en } from '$/words/en';
 import { setWords } from '$/words/words';
 
-const WEIGHT: Weight = {
+const WEIGHT: Prepared = {
+	status: 'skipped',
+	conduit_token: null,
+	warmup_state: 'cold',
 	num_tokens: 3100,
 	num_window_tokens: 8192,
 	num_dropped_messages: 0,
@@ -17,10 +21,9 @@ const WEIGHT: Weight = {
 };
 const REFUSAL = { message: 'It does not fit.', code: 'context_length_exceeded' };
 
-let weight: Weight | null = WEIGHT;
+let weight: Prepared | null = WEIGHT;
 let numWeighed = 0;
-let signals: AbortSignal[] = [];
-const api = new Api((path, init) => {
+const api = new Api((path) => {
 	if (path.endsWith('/models'))
 		return answer({
 			models: [{ name: 'm', num_window_tokens: 8192, is_default: true }],
@@ -29,7 +32,6 @@ const api = new Api((path, init) => {
 	if (path.endsWith('/status')) return answer({ state: 'ready', downloads: [], model: 'm' });
 	if (path.endsWith('/prepare')) {
 		numWeighed += 1;
-		if (init?.signal) signals.push(init.signal);
 		return weight === null ? answer({ error: REFUSAL }, 400) : answer(weight);
 	}
 	return answer(conversation(7000));
@@ -67,14 +69,21 @@ const inEnglish: typeof TokenCount = (anchor, props) => {
 
 let desk: Desk;
 let counter: object;
+let unwatch: () => void;
 async function open(id: string | null): Promise<void> {
 	const user = { id: 'u', name: 'ada', role: 'member' as const };
-	desk = new Desk(api, new Preferences(localStorage), user, () => undefined);
+	const preferences = new Preferences(localStorage);
+	await preferences.change({ isReadAhead: false });
+	desk = new Desk(api, preferences, user, () => undefined);
 	await desk.engine.refresh();
 	if (id !== null) {
 		desk.visit(id);
 		await vi.advanceTimersByTimeAsync(0);
 	}
+	// As the composer does, for somebody who wants nothing read ahead.
+	unwatch = $effect.root(() => {
+		$effect(() => desk.warming.consider(preparationOf(desk, desk.open, true)));
+	});
 	const props = { desk, conversation: desk.open };
 	counter = mount(inEnglish, { target: document.body, props, context: new Map() });
 }
@@ -90,9 +99,9 @@ beforeEach(() => {
 	vi.useFakeTimers();
 	weight = WEIGHT;
 	numWeighed = 0;
-	signals = [];
 });
 afterEach(async () => {
+	unwatch();
 	await unmount(counter);
 	desk.leave();
 	localStorage.clear();
@@ -113,13 +122,6 @@ test('a long message is weighed once the writing rests', async () => {
 	await write('a'.repeat(3002));
 	expect(numWeighed).toBe(1);
 	expect(shown()).toBe('3,100 of 8,192 tokens');
-});
-
-test('writing on takes a question back that is not answered yet', async () => {
-	await open(null);
-	await write('a'.repeat(3000));
-	await write('a'.repeat(3001));
-	expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
 });
 
 test('what will be left out is said', async () => {

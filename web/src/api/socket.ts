@@ -1,0 +1,139 @@
+/**
+ * The one socket of the page: opened when it is wanted, and opened again when it is lost. Turns
+ * that are followed over it end with the connection; whoever reads them comes back.
+ */
+import { ApiError, Unreachable } from './client';
+import { Connection, type Spot, type Wire } from './connection';
+import { SUBPROTOCOL, type News } from './frames';
+import { Dropped, type Frame } from './stream';
+
+/** Turns can be followed over it while it is open. */
+export interface Topics {
+	readonly isOpen: boolean;
+	follow(spot: Spot, left: AbortSignal): AsyncGenerator<Frame>;
+}
+
+/** Gives a new address to connect to, which holds once. */
+type Ticket = () => Promise<{ websocket_url: string }>;
+type Connect = (url: string) => Wire;
+/** Waits before another try, until `left`. */
+type Wait = (numTries: number, left: AbortSignal) => Promise<void>;
+
+export class Socket implements Topics {
+	/** Called when a connection is made: what happened before it was not heard. */
+	onopen: () => void = () => undefined;
+	onclose: () => void = () => undefined;
+	onnews: (news: News) => void = () => undefined;
+
+	#ticket: Ticket;
+	#connect: Connect;
+	#wait: Wait;
+	#connection: Connection | null = null;
+	/** The name of the last connection there was. */
+	#former: string | null = null;
+	#left: AbortController | null = null;
+
+	constructor(ticket: Ticket, connect: Connect = browserSocket, wait: Wait = backOff) {
+		this.#ticket = ticket;
+		this.#connect = connect;
+		this.#wait = wait;
+	}
+
+	get isOpen(): boolean {
+		return this.#connection !== null;
+	}
+
+	open(): void {
+		if (this.#left !== null) return;
+		const left = new AbortController();
+		this.#left = left;
+		void this.#keepOpen(left.signal).finally(() => {
+			if (this.#left === left) this.#left = null;
+		});
+	}
+
+	close(): void {
+		this.#left?.abort();
+		this.#left = null;
+	}
+
+	async *follow(spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
+		if (this.#connection === null) throw new Dropped('There is no socket.');
+		yield* this.#connection.follow(spot, left);
+	}
+
+	async #keepOpen(left: AbortSignal): Promise<void> {
+		for (let numTries = 0; !left.aborted; numTries++) {
+			const began = Date.now();
+			if (!comesBack(await this.#once(left)) || left.aborted) return;
+			if (Date.now() - began > STEADY_MS) numTries = 0;
+			await this.#wait(numTries, left);
+		}
+	}
+
+	/** One connection, from ticket to close. The code it closed with. */
+	async #once(left: AbortSignal): Promise<number> {
+		const url = await this.#address();
+		if (typeof url === 'number') return url;
+		if (left.aborted) return CLOSED;
+		const connection = new Connection(this.#connect(url), this.#former);
+		const close = () => connection.close();
+		left.addEventListener('abort', close);
+		connection.onnews = (news) => this.onnews(news);
+		try {
+			this.#former = await connection.ready;
+			this.#connection = connection;
+			this.onopen();
+		} catch (error) {
+			if (!(error instanceof Dropped || error instanceof ApiError)) throw error;
+			connection.close();
+		}
+		const code = await connection.closed;
+		left.removeEventListener('abort', close);
+		if (this.#connection === connection) {
+			this.#connection = null;
+			this.onclose();
+		}
+		return code;
+	}
+
+	/** Or the code that says why there is none. */
+	async #address(): Promise<string | number> {
+		try {
+			return (await this.#ticket()).websocket_url;
+		} catch (error) {
+			if (error instanceof Unreachable) return LOST;
+			if (!(error instanceof ApiError)) throw error;
+			return error.status === 429 || error.status >= 500 ? LOST : REFUSED;
+		}
+	}
+}
+
+/** A connection that held so long was no failure. */
+const STEADY_MS = 10_000;
+const CLOSED = 1000;
+const LOST = 1006;
+const REFUSED = 4403;
+/** We closed it; a bad frame; a topic that is not ours; another socket in its place. */
+const FINAL = new Set([CLOSED, 4400, REFUSED, 4409]);
+
+export function comesBack(code: number): boolean {
+	return !FINAL.has(code);
+}
+
+function browserSocket(url: string): Wire {
+	return new WebSocket(url, SUBPROTOCOL);
+}
+
+/** 1 s, then twice as long each time up to 30 s, and much chance: all pages lost it together. */
+async function backOff(numTries: number, left: AbortSignal): Promise<void> {
+	const ms = Math.min(1_000 * 2 ** numTries, 30_000) * (0.5 + Math.random());
+	const over = new AbortController();
+	await new Promise<void>((resolve) => {
+		const now = () => resolve();
+		setTimeout(now, ms);
+		left.addEventListener('abort', now, { signal: over.signal });
+		addEventListener('online', now, { signal: over.signal });
+	});
+	over.abort();
+}

@@ -1,0 +1,57 @@
+/**
+ * The ways on which a turn's frames come: as the answer to a Send, over the page's socket, or
+ * over HTTP. Knows which of them is open now, and nothing of what the frames say.
+ */
+import type { Api } from '$/api/client';
+import { Dropped, readFrames, type Frame } from '$/api/stream';
+import type { SendBody } from '$/api/wire';
+
+export type Door = Pick<Api, 'send' | 'follow' | 'resume' | 'stop' | 'topics'>;
+
+/** `key` tells one press of a button from the next, where there is no message to tell them by. */
+export type Start = { body: SendBody; key?: string } | { turnId: string; conversationId: string };
+
+/** How far a turn was read. */
+interface Spot {
+	turnId: string;
+	conversationId: string | null;
+	offset: number;
+}
+
+export class Ways {
+	/** With it the server knows us when we come back. The newest one counts. */
+	token: string | null = null;
+	/** The socket was tried, and has not shown anything since. */
+	#isSocketDeaf = false;
+
+	constructor(private readonly door: Door) {}
+
+	/** Over the socket where one is open: it is there already. */
+	comeBack(spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
+		const isSocketOpen = this.door.topics?.isOpen === true && !this.#isSocketDeaf;
+		return isSocketOpen ? this.#overSocket(spot, left) : this.#overHttp(spot, left);
+	}
+
+	async *#overSocket({ turnId, offset }: Spot, left: AbortSignal): AsyncGenerator<Frame> {
+		this.#isSocketDeaf = true;
+		const frames = this.door.topics?.follow({ turnId, offset, token: this.token }, left) ?? [];
+		for await (const frame of frames) {
+			if (frame.seq !== null) this.#isSocketDeaf = false;
+			yield frame;
+		}
+	}
+
+	async *#overHttp(spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
+		const { turnId: turn_exchange_id, conversationId: conversation_id, offset } = spot;
+		const response =
+			this.token === null || conversation_id === null
+				? await this.door.follow(turn_exchange_id, offset, left)
+				: await this.door.resume({ conversation_id, turn_exchange_id, offset }, this.token, left);
+		yield* framesIn(response);
+	}
+}
+
+export function framesIn({ body }: Response): AsyncGenerator<Frame> {
+	if (body === null) throw new Dropped('The stream is empty.');
+	return readFrames(body);
+}
