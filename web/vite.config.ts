@@ -42,7 +42,12 @@ export default defineConfig({
 			output: {
 				// Small parts that every screen uses travel together, not one by one.
 				codeSplitting: {
-					groups: [{ name: 'ground', test: /\/svelte\/|\/src\/(api|state|ui|words\/en)/ }]
+					groups: [
+						{
+							name: 'ground',
+							test: /\/svelte\/|\/src\/(api|state|ui|words\/en(?!\/spending))/
+						}
+					]
 				},
 				entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js')
 			}

@@ -6,12 +6,16 @@ export type Section =
 	| 'keys'
 	| 'appearance'
 	| 'chat'
+	| 'usage'
 	| 'shares'
 	| 'data'
 	| 'people'
+	| 'groups'
 	| 'invites'
 	| 'models'
-	| 'limits';
+	| 'limits'
+	| 'everyone'
+	| 'prices';
 
 interface Entry {
 	name: Section;
@@ -23,14 +27,18 @@ export const PERSONAL: Entry[] = [
 	{ name: 'keys', icon: 'key' },
 	{ name: 'appearance', icon: 'sun' },
 	{ name: 'chat', icon: 'chat' },
+	{ name: 'usage', icon: 'chart' },
 	{ name: 'shares', icon: 'link' },
 	{ name: 'data', icon: 'download' }
 ];
 export const ADMINISTRATION: Entry[] = [
 	{ name: 'people', icon: 'people' },
+	{ name: 'groups', icon: 'group' },
 	{ name: 'invites', icon: 'tag' },
 	{ name: 'models', icon: 'cpu' },
-	{ name: 'limits', icon: 'shield' }
+	{ name: 'limits', icon: 'shield' },
+	{ name: 'everyone', icon: 'chart' },
+	{ name: 'prices', icon: 'coins' }
 ];
 
 /** What the address asks for, if it is there for this person; else the first. */

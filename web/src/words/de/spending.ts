@@ -73,7 +73,6 @@ export const spending: SpendingWords = {
 		taken: 'Eine Gruppe mit diesem Namen gibt es schon. Wähle einen anderen.',
 		none: 'Es gibt keine Gruppen.',
 		people: (num) => many(num, 'Person', 'Personen'),
-		limitless: 'keine eigenen Grenzen',
 		rename: (name) => `${name} umbenennen`,
 		newName: 'Neuer Name',
 		remove: (name) => `${name} löschen`,

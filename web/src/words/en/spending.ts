@@ -73,7 +73,6 @@ export const spending = {
 		taken: 'There is a group with this name already. Choose another.',
 		none: 'There are no groups.',
 		people: (num: number) => many(num, 'person', 'people'),
-		limitless: 'no limits of its own',
 		rename: (name: string) => `Rename ${name}`,
 		newName: 'New name',
 		remove: (name: string) => `Delete ${name}`,
