@@ -1,17 +1,25 @@
-"""hitsend as people run it: a process of its own, with the scripted engine."""
+"""hitsend as people run it, a process of its own with the scripted engine; and in this process."""
 
 import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+import httpx2
+from tests.server.world import World
+
 from hitsend.credentials import hash_token, key_prefix, new_key
-from hitsend.store import Store
+from hitsend.engine import Engine, ScriptedEngine
+from hitsend.server.app import open_house
+from hitsend.server.serving import listening
+from hitsend.settings import Settings
+from hitsend.store import AccountRole, Store
 
 
 @dataclass(frozen=True)
@@ -19,22 +27,54 @@ class Served:
     process: asyncio.subprocess.Process
     url: str
     log: Path
+    start_s: float
+    """From nothing to the address it can be asked at."""
+    start_processor_s: float
+    """The same, of the processor's time: others may be busy on the machine."""
+
+    @asynccontextmanager
+    async def as_owner_of(self, key: str) -> AsyncGenerator[httpx2.AsyncClient]:
+        headers = {"authorization": f"Bearer {key}"}
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        async with httpx2.AsyncClient(
+            base_url=self.url, headers=headers, limits=limits, timeout=30
+        ) as http:
+            yield http
+
+    async def kill(self) -> None:
+        """Nobody is asked, nothing is flushed."""
+        self.process.kill()
+        await self.process.wait()
+
+    def num_resident_kb(self) -> float:
+        statm = Path(f"/proc/{self.process.pid}/statm").read_text()
+        return int(statm.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1000
+
+    def num_sockets(self) -> int:
+        files = Path(f"/proc/{self.process.pid}/fd").iterdir()
+        return sum(file.is_socket() for file in files)
 
 
 @asynccontextmanager
-async def serving(data_dir: Path) -> AsyncGenerator[Served]:
+async def serving(
+    data_dir: Path,
+    environment: dict[str, str] | None = None,
+    module: str = "hitsend",
+) -> AsyncGenerator[Served]:
     """With the log at its most talkative."""
-    log = data_dir / "log.txt"
+    log, began = data_dir / "log.txt", time.monotonic()
     with log.open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "hitsend", "serve", "--engine", "scripted", "--port", "0",
+            sys.executable, "-m", module, "serve", "--engine", "scripted", "--port", "0",
             "--data-dir", str(data_dir), "--log-level", "debug",
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
-            env=os.environ | {"PYTHONPATH": "src"},
+            env=os.environ | {"PYTHONPATH": "src:.", "HITSEND_DRAIN_S": "0"} | (environment or {}),
         )  # fmt: skip
     try:
-        yield Served(process, await _address(process), log)
+        address = await _address(process)
+        took_s = time.monotonic() - began
+        yield Served(process, address, log, took_s, _processor_s(process.pid))
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
@@ -49,10 +89,26 @@ async def _address(process: asyncio.subprocess.Process) -> str:
     return line[line.index(b"http://") :].split()[0].decode()
 
 
-async def key_in(data_dir: Path, name: str = "ada") -> str:
+def _processor_s(pid: int) -> float:
+    figures = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(figures[11]) + int(figures[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@asynccontextmanager
+async def house_in(data_dir: Path, engine: Engine | None = None) -> AsyncGenerator[World]:
+    """In this process: it starts faster, and can be looked into."""
+    settings = Settings(data_dir=data_dir, engine="scripted", port=0)
+    async with AsyncExitStack() as stack:
+        house = await stack.enter_async_context(open_house(settings, engine or ScriptedEngine()))
+        url = await stack.enter_async_context(listening(house))
+        clients = await stack.enter_async_context(AsyncExitStack())
+        yield World(house, url, clients)
+
+
+async def key_in(data_dir: Path, name: str = "ada", role: AccountRole = "member") -> str:
     """An account, and its key."""
     store = await Store.open(data_dir / "hitsend.db")
-    user, key = await store.accounts.create(name, "", "member"), new_key()
+    user, key = await store.accounts.create(name, "", role), new_key()
     await store.accounts.create_key(user.id, hash_token(key), key_prefix(key), "")
     await store.close()
     return key

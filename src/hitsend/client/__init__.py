@@ -1,7 +1,9 @@
 """The Python client: talks HTTP to a hitsend server, and knows nothing of what is behind it."""
 
+from hitsend.client.answer import Answer
 from hitsend.client.backoff import Backoff
 from hitsend.client.client import Client
+from hitsend.client.failures import Garbled, Interrupted, Lost
 from hitsend.client.shapes import (
     Conversation,
     ConversationLine,
@@ -14,25 +16,78 @@ from hitsend.client.shapes import (
     Running,
     User,
 )
-from hitsend.client.updates import Delayed, Finished, Started, TextAdded, Titled, Update
+from hitsend.client.updates import (
+    Delayed,
+    Finished,
+    Retrying,
+    Started,
+    TextAdded,
+    TextReplaced,
+    Titled,
+    Update,
+)
+from hitsend.errors import (
+    Conflict,
+    EngineDown,
+    EngineLost,
+    HitsendError,
+    KeyReused,
+    ModelBroken,
+    NotAllowed,
+    NotFound,
+    Overloaded,
+    PromptTooLong,
+    QuotaSpent,
+    Refused,
+    StoreDown,
+    TooFast,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnknownModel,
+)
 
 __all__ = [
+    "Answer",
     "Backoff",
     "Client",
+    "Conflict",
     "Conversation",
     "ConversationLine",
     "ConversationPage",
     "Delayed",
+    "EngineDown",
+    "EngineLost",
     "Finished",
+    "Garbled",
+    "HitsendError",
+    "Interrupted",
+    "KeyReused",
+    "Lost",
     "Me",
     "Message",
     "Model",
+    "ModelBroken",
     "ModelList",
     "Node",
+    "NotAllowed",
+    "NotFound",
+    "Overloaded",
+    "PromptTooLong",
+    "QuotaSpent",
+    "Refused",
+    "Retrying",
     "Running",
     "Started",
+    "StoreDown",
     "TextAdded",
+    "TextReplaced",
     "Titled",
+    "TooFast",
+    "TooLarge",
+    "Unauthenticated",
+    "Unavailable",
+    "UnknownModel",
     "Update",
     "User",
 ]

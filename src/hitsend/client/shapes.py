@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from hitsend.events import Ending
 from hitsend.messages import Usage
 
 
@@ -57,12 +58,20 @@ class Content(msgspec.Struct, frozen=True):
     parts: tuple[str, ...]
 
 
+class FinishDetails(msgspec.Struct, frozen=True):
+    reason: Ending
+    message: str | None = None
+    """Why it failed, as the person was told."""
+
+
 class Metadata(msgspec.Struct, frozen=True):
     turn_exchange_id: str = ""
     """Empty for what was imported: it has no turn."""
     parent_id: str | None = None
     model_slug: str | None = None
     usage: Usage | None = None
+    finish_details: FinishDetails | None = None
+    """None for what is being written, and for what people say."""
 
 
 class Message(msgspec.Struct, frozen=True):

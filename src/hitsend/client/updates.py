@@ -1,4 +1,4 @@
-"""What a turn tells a client while it runs. `Finished` is always the last."""
+"""What a turn tells a client while it runs. `Finished` is the last, but for a late title."""
 
 from typing import TypeAlias
 
@@ -23,7 +23,24 @@ class Delayed(msgspec.Struct, frozen=True):
     num_ahead: int
 
 
+class Retrying(msgspec.Struct, frozen=True):
+    """Nothing is lost: the connection is gone, or the server asks for patience, and it is tried
+    again in a while."""
+
+    problem: str
+    delay_s: float
+    num_tries: int
+    """In a row that brought nothing."""
+
+
 class TextAdded(msgspec.Struct, frozen=True):
+    message_id: str
+    text: str
+
+
+class TextReplaced(msgspec.Struct, frozen=True):
+    """What arrived was damaged on its way. This is all of it, as it is stored."""
+
     message_id: str
     text: str
 
@@ -46,4 +63,4 @@ class Finished(msgspec.Struct, frozen=True):
         return self.message.text if self.message else ""
 
 
-Update: TypeAlias = Started | Delayed | TextAdded | Titled | Finished
+Update: TypeAlias = Started | Delayed | Retrying | TextAdded | TextReplaced | Titled | Finished

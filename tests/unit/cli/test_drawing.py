@@ -80,3 +80,18 @@ def test_nothing_an_answer_says_can_steer_the_terminal() -> None:
     screen.print(as_markdown(harmless(hostile)))
     assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & set("".join(printed(screen)))
     assert harmless(hostile).endswith("\nnext\tcell")
+
+
+async def test_what_it_waits_for_is_shown_and_not_left_behind() -> None:
+    screen = Console(file=io.StringIO(), width=60, height=20, force_terminal=True)
+    with Drawing(screen) as drawing:
+        drawing.add("First words,")
+        drawing.wait("reconnecting…")
+        drawing.redraw()
+        assert isinstance(screen.file, io.StringIO)
+        assert "reconnecting…" in screen.file.getvalue()
+        drawing.add(" last words.")
+        seen = len(screen.file.getvalue())
+        drawing.redraw()
+    assert "reconnecting…" not in screen.file.getvalue()[seen:]
+    assert "First words, last words." in screen.file.getvalue()[seen:]

@@ -1,155 +1,300 @@
 """The client against a server that breaks off, refuses, and asks for patience."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
-from pathlib import Path
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.unit.client.fake import Held, Serve, answer, refusal, stream
+from tests.unit.client.recorded import (
+    began,
+    rest,
+    said,
+    stored_answer,
+    stored_messages,
+    summary,
+    whole,
+)
 
-from hitsend import events
-from hitsend.client import Backoff, Client, Delayed, Finished, Started, TextAdded, Titled, Update
-from hitsend.client.reader import Reader
-from hitsend.errors import EngineDown, NotFound, TooFast, Unauthenticated, Unavailable
-from hitsend.wire.sse import DONE
-from hitsend.wire.v1 import V1View
+from hitsend.client import (
+    Answer,
+    Backoff,
+    Client,
+    EngineDown,
+    Finished,
+    Garbled,
+    KeyReused,
+    Lost,
+    NotFound,
+    QuotaSpent,
+    Refused,
+    Retrying,
+    TextReplaced,
+    TooFast,
+    Unauthenticated,
+    Unavailable,
+    Update,
+)
+from hitsend.client.failures import retry_after_s
 
-Serve = Callable[..., Awaitable[Any]]
-
-TURNS = Path(__file__).parents[2] / "turns"
-NAMES = sorted(path.stem for path in TURNS.glob("*.sse"))
-TURN_ID = "5f0c8a52-7d0e-4a59-9d3b-1f6f2a7c9e01"
 QUICK = Backoff(first_s=0.001, longest_s=0.002)
+HELLO = began("hello")
+RESUME = "POST /backend-api/f/conversation/resume"
+EVENTS = f"GET /backend-api/f/conversation/{HELLO.turn_id}/events?after=0"
+CONVERSATION = f"GET /backend-api/conversation/{HELLO.conversation_id}"
 
 
-def stream(body: bytes, *, is_cut: bool = False) -> bytes:
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-    head += b"x-turn-exchange-id: %b\r\ntransfer-encoding: chunked\r\n\r\n" % TURN_ID.encode()
-    return head + b"%x\r\n%b\r\n" % (len(body), body) + (b"" if is_cut else b"0\r\n\r\n")
+def cut_after(seq: int) -> bytes:
+    """The stream up to the middle of the event that follows."""
+    head, _, _ = whole("hello").partition(b"id: %d\n" % (seq + 1))
+    return stream(head, is_cut=True)
 
 
-def answer(status: int, body: object, *headers: bytes) -> bytes:
-    data = msgspec.json.encode(body)
-    lines = [b"HTTP/1.1 %d X" % status, b"content-length: %d" % len(data), *headers]
-    return b"\r\n".join(lines) + b"\r\n\r\n" + data
+def conversation(running: str | None = None, name: str = "hello", num_messages: int = 2) -> bytes:
+    messages = stored_messages(name)[:num_messages]
+    mapping = {
+        message["id"]: {"id": message["id"], "parent": None, "children": [], "message": message}
+        for message in messages
+    }
+    found = {
+        "conversation_id": HELLO.conversation_id,
+        "title": "Hello",
+        "current_node": messages[-1]["id"],
+        "mapping": mapping,
+        "running": running and {"turn_exchange_id": running, "message_id": "m"},
+    }
+    return answer(200, found)
 
 
-def refusal(status: int, code: str, *headers: bytes) -> bytes:
-    return answer(status, {"error": {"message": f"It is {code}.", "code": code}}, *headers)
+async def gathered(asked: Answer) -> list[Update]:
+    async with asyncio.timeout(10), asked:
+        return [update async for update in asked]
 
 
-def recorded(name: str) -> bytes:
-    return (TURNS / f"{name}.sse").read_bytes()
+def without_retries(updates: list[Update]) -> list[Update]:
+    return [update for update in updates if not isinstance(update, Retrying)]
 
 
-def rest(name: str, after: int) -> bytes:
-    """What the server sends to a reader that has seen everything up to `after`."""
-    log = (TURNS / f"{name}.jsonl").read_bytes().splitlines()
-    stamped = [msgspec.json.decode(line, type=events.Stamped) for line in log]
-    view = V1View()
-    return view.resume(stamped[:after]) + view.encode(stamped[after:]) + DONE
-
-
-async def gathered(updates: AsyncGenerator[Update, None]) -> list[Update]:
-    async with asyncio.timeout(10), aclosing(updates):
-        return [update async for update in updates]
-
-
-def said(updates: Sequence[Update]) -> str:
-    return "".join(update.text for update in updates if isinstance(update, TextAdded))
-
-
-def read(reader: Reader, body: bytes) -> list[Update]:
-    return list(reader.feed(body))
-
-
-def stored_answer(name: str) -> str:
-    found = msgspec.json.decode((TURNS / f"{name}.json").read_bytes())
-    answers = [m for m in found["messages"] if m["author"]["role"] == "assistant"]
-    return "".join("".join(m["content"]["parts"]) for m in answers)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_heard_is_what_is_stored(name: str) -> None:
-    updates = read(Reader(), recorded(name))
-    assert isinstance(updates[0], Started)
-    assert isinstance(updates[-1], Finished)
-    assert said(updates) == stored_answer(name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(cuts=st.lists(st.floats(0, 1), max_size=4))
-def test_a_stream_cut_anywhere_and_followed_again_says_every_word_once(
-    name: str, cuts: list[float]
-) -> None:
-    reader, body, heard = Reader(), recorded(name), list[Update]()
-    for cut in cuts:
-        heard += read(reader, body[: int(cut * len(body))])
-        reader.reconnect()
-        body = rest(name, reader.last_seq)
-    heard += read(reader, body)
-    assert reader.is_done
-    assert said(heard) == stored_answer(name)
-    assert [type(update) for update in heard].count(Finished) == 1
-    assert [type(update) for update in heard].count(Started) == 1
-
-
-async def test_a_dropped_connection_is_followed_from_the_last_event(serve: Serve) -> None:
-    body = recorded("hello")
-    head, _, _ = body.partition(b"id: 10\n")
-    fake = await serve(stream(head, is_cut=True), None, stream(rest("hello", 9)))
+async def test_a_dropped_connection_is_resumed_after_the_last_event(serve: Serve) -> None:
+    fake = await serve(cut_after(9), None, stream(rest("hello", 9)))
     async with Client(fake.url, "hs-key", QUICK) as client:
         updates = await gathered(client.send("Say hello."))
     assert said(updates) == stored_answer("hello")
-    assert fake.lines[0] == "POST /backend-api/f/conversation"
-    assert fake.lines[1:] == [f"GET /backend-api/f/conversation/{TURN_ID}/events?after=9"] * 2
+    assert fake.lines == ["POST /backend-api/f/conversation", RESUME, RESUME]
+    assert fake.body(2) == {
+        "conversation_id": HELLO.conversation_id,
+        "turn_exchange_id": HELLO.turn_id,
+        "offset": 9,
+        "mode": None,
+    }
+    assert fake.header(2, "x-conduit-token") == "first"
+    assert [one.num_tries for one in updates if isinstance(one, Retrying)] == [1, 2]
+
+
+async def test_a_stream_resumed_twice_comes_back_with_the_newest_token(serve: Serve) -> None:
+    opening = rest("hello", 9, "second").partition(b"id: ")[0]
+    fake = await serve(cut_after(9), stream(opening, is_cut=True), stream(rest("hello", 9)))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    assert fake.header(2, "x-conduit-token") == "second"
+
+
+async def test_a_stream_cut_before_its_first_word_is_followed_by_its_turn(serve: Serve) -> None:
+    fake = await serve(stream(b"", is_cut=True), stream(rest("hello", 0)))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    assert fake.lines[1] == EVENTS
+
+
+async def test_a_token_that_has_expired_is_left_at_home(serve: Serve) -> None:
+    fake = await serve(cut_after(9), refusal(401, "token_expired"), stream(rest("hello", 9)))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    assert fake.header(2, "x-conduit-token") == "no-token"
+
+
+async def test_a_reader_too_far_behind_is_given_a_summary(serve: Serve) -> None:
+    fake = await serve(cut_after(9), stream(summary("hello", 12)))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+
+
+async def test_after_the_stream_is_gone_the_stored_answer_is_told(serve: Serve) -> None:
+    gone = refusal(410, "persisted_final_available")
+    fake = await serve(cut_after(9), gone, conversation())
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    assert isinstance(updates[-1], Finished)
+    assert (updates[-1].status, updates[-1].text) == (
+        "finished_successfully",
+        stored_answer("hello"),
+    )
+    assert fake.lines[-1] == CONVERSATION
+
+
+async def test_a_turn_of_long_ago_is_told_from_its_conversation(serve: Serve) -> None:
+    log = {"events": [{"event": {"conversation_id": HELLO.conversation_id}}]}
+    gone = refusal(410, "persisted_final_available")
+    fake = await serve(gone, answer(200, log), conversation())
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        finished = await client.follow(HELLO.turn_id).whole()
+    assert finished.text == stored_answer("hello")
+
+
+@pytest.mark.parametrize(("num_messages", "kept"), [(2, True), (1, False)])
+async def test_a_failure_of_long_ago_is_told_with_what_was_said(
+    serve: Serve, num_messages: int, kept: bool
+) -> None:
+    turn, gone = began("failed"), refusal(410, "persisted_final_available")
+    log = {"events": [{"event": {"conversation_id": turn.conversation_id}}]}
+    fake = await serve(gone, answer(200, log), conversation(None, "failed", num_messages))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.follow(turn.turn_id))
+    assert isinstance(updates[-1], Finished)
+    assert updates[-1].status == "failed"
+    assert updates[-1].failure
+    assert said(updates) == (stored_answer("failed") if kept else "")
+
+
+async def test_a_server_that_takes_no_token_and_not_none_is_not_asked_for_ever(
+    serve: Serve,
+) -> None:
+    fake = await serve(cut_after(9), *[refusal(401, "token_invalid")] * 2)
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        with pytest.raises(Refused, match="token_invalid"):
+            await gathered(client.send("Say hello."))
+
+
+async def test_a_proxy_that_cannot_reach_the_server_is_asked_again(serve: Serve) -> None:
+    page = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 6\r\n\r\n<html>"
+    me = answer(200, {"user": {"id": "u", "name": "ada", "role": "member"}})
+    fake = await serve(page, me)
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        assert (await client.me()).user.name == "ada"
+
+
+async def test_another_answer_brings_no_new_message(serve: Serve) -> None:
+    fake = await serve(stream(whole("variant"), name="variant"))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.answer_again("c", "m"))
+    assert said(updates) == stored_answer("variant")
+    assert (fake.body(0)["action"], fake.body(0)["messages"]) == ("variant", [])
+
+
+async def test_damaged_text_is_set_right_by_a_summary(serve: Serve) -> None:
+    damaged = whole("hello").replace(b'"v":"', b'"v":"x', 1)
+    fake = await serve(stream(damaged), stream(summary("hello", 99)))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    assert [type(one) for one in updates].count(TextReplaced) == 1
+    assert fake.body(1)["mode"] == "compact"
+
+
+async def test_text_that_stays_damaged_is_set_right_by_the_stored_message(serve: Serve) -> None:
+    damaged = whole("hello").replace(b'"v":"', b'"v":"x', 1)
+    lies = summary("hello", 99).replace(b'"parts":["', b'"parts":["x')
+    fake = await serve(stream(damaged), stream(lies), stream(lies), conversation())
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    assert isinstance(updates[-1], Finished)
+
+
+async def test_text_that_is_damaged_and_not_stored_yet_is_an_error(serve: Serve) -> None:
+    damaged = whole("hello").replace(b'"v":"', b'"v":"x', 1)
+    lies = summary("hello", 99).replace(b'"parts":["', b'"parts":["x')
+    fake = await serve(stream(damaged), stream(lies), stream(lies), conversation(HELLO.turn_id))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        with pytest.raises(Garbled):
+            await gathered(client.send("Say hello."))
 
 
 async def test_a_stream_that_ends_without_saying_so_was_cut(serve: Serve) -> None:
-    body = recorded("hello").replace(b"data: [DONE]\n\n", b"")
+    body = whole("hello").replace(b"data: [DONE]\n\n", b"")
     fake = await serve(stream(body), stream(rest("hello", 14)))
     async with Client(fake.url, "hs-key", QUICK) as client:
-        updates = await gathered(client.send("Say hello."))
+        updates = await gathered(client.send("Say hello.", waits_for_title=True))
     assert [type(update) for update in updates].count(Finished) == 1
     assert len(fake.requests) == 2
 
 
-async def test_following_gives_up_after_twelve_tries_that_brought_nothing(serve: Serve) -> None:
-    fake = await serve(stream(recorded("hello")[:40], is_cut=True), *[None] * 20)
-    async with Client(fake.url, "hs-key", QUICK) as client:
-        with pytest.raises(Unavailable, match="no connection"):
-            await gathered(client.send("Say hello."))
-    assert len(fake.requests) == 12
-
-
-async def test_a_message_whose_arrival_is_unsure_is_not_sent_twice(serve: Serve) -> None:
-    fake = await serve(None, stream(recorded("hello")))
-    async with Client(fake.url, "hs-key", QUICK) as client:
-        with pytest.raises(Unavailable):
-            await gathered(client.send("Say hello."))
-    assert len(fake.requests) == 1
-
-
-async def test_a_busy_server_is_asked_again_when_it_says(serve: Serve) -> None:
-    busy = refusal(429, "rate_limit_exceeded", b"retry-after-ms: 5", b"retry-after: 1")
-    fake = await serve(
-        busy, refusal(503, "engine_down", b"retry-after: 0"), stream(recorded("hello"))
-    )
-    async with Client(fake.url, "hs-key", QUICK) as client:
+async def test_a_silent_connection_is_given_up_and_resumed(serve: Serve) -> None:
+    fake = await serve(Held(cut_after(9)), stream(rest("hello", 9)))
+    async with Client(fake.url, "hs-key", QUICK, silence_s=0.05) as client:
         updates = await gathered(client.send("Say hello."))
     assert said(updates) == stored_answer("hello")
 
 
-async def test_a_server_that_asks_for_an_hour_is_not_waited_for(serve: Serve) -> None:
-    fake = await serve(refusal(429, "rate_limit_exceeded", b"retry-after: 3600"))
+async def test_resuming_gives_up_after_twelve_tries_that_brought_nothing(serve: Serve) -> None:
+    fake = await serve(stream(whole("hello")[:40], is_cut=True), *[None] * 20)
     async with Client(fake.url, "hs-key", QUICK) as client:
-        with pytest.raises(TooFast) as caught:
+        with pytest.raises(Lost, match="no connection"):
+            await gathered(client.send("Say hello."))
+    assert len(fake.requests) == 12
+
+
+async def test_a_message_whose_answer_never_came_is_sent_again_as_the_same(serve: Serve) -> None:
+    fake = await serve(None, None, stream(whole("hello")))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    keys = {fake.header(number, "idempotency-key") for number in range(3)}
+    assert len(keys) == 1
+    assert None not in keys
+    assert fake.body(0) == fake.body(1) == fake.body(2)
+
+
+async def test_the_same_words_under_the_same_key_are_the_same_message(serve: Serve) -> None:
+    fake = await serve(*[stream(whole("hello"))] * 3)
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        for key in ("order-17", "order-17", None):
+            await gathered(client.send("Say hello.", key=key))
+    assert fake.header(0, "idempotency-key") == "order-17"
+    assert fake.body(0) == fake.body(1)
+    assert fake.body(0) != fake.body(2)
+
+
+async def test_a_busy_server_is_asked_again_when_it_says(serve: Serve) -> None:
+    busy = refusal(429, "rate_limit_exceeded", b"retry-after-ms: 5", b"retry-after: 1")
+    down = refusal(503, "engine_down", b"retry-after: 0")
+    fake = await serve(busy, down, stream(whole("hello")))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        updates = await gathered(client.send("Say hello."))
+    assert said(updates) == stored_answer("hello")
+    waits = [one for one in updates if isinstance(one, Retrying)]
+    assert [one.problem for one in waits] == ["It is rate_limit_exceeded.", "It is engine_down."]
+    assert 0.005 <= waits[0].delay_s < 0.006
+
+
+async def test_a_server_that_asks_for_an_hour_is_not_waited_for(serve: Serve) -> None:
+    fake = await serve(refusal(429, "quota_exceeded", b"retry-after: 3600"))
+    async with Client(fake.url, "hs-key", QUICK) as client:
+        with pytest.raises(QuotaSpent) as caught:
             await client.me()
     assert caught.value.retry_after_s == 3600
+    assert isinstance(caught.value, TooFast)
+
+
+def test_a_date_to_come_back_at_is_understood() -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert 80 < (retry_after_s({"retry-after": date}) or 0) <= 90
+    assert retry_after_s({"retry-after": "Mon, 01 Jan 2024 00:00:00 GMT"}) == 0
+    assert retry_after_s({"retry-after": "soon"}) is None
+
+
+def test_each_wait_is_longer_than_the_last_up_to_a_limit_and_no_two_are_the_same() -> None:
+    backoff = Backoff(max_tries=20)
+    waits = [backoff.delay_s(number) or 0 for number in range(1, 20)]
+    assert all(0.125 * 2**n <= wait <= 0.25 * 2**n for n, wait in enumerate(waits[:5]))
+    assert max(waits) <= 8
+    assert len(set(waits)) == len(waits)
+    assert backoff.delay_s(20) is None
 
 
 @pytest.mark.parametrize(
@@ -157,23 +302,28 @@ async def test_a_server_that_asks_for_an_hour_is_not_waited_for(serve: Serve) ->
     [
         (401, "unauthenticated", Unauthenticated),
         (404, "not_found", NotFound),
+        (422, "idempotency_key_reused", KeyReused),
         (503, "engine_down", EngineDown),
     ],
 )
 async def test_errors_come_out_as_what_they_were(
     serve: Serve, status: int, code: str, kind: type[Exception]
 ) -> None:
-    fake = await serve(refusal(status, code))
+    fake = await serve(refusal(status, code), refusal(status, code))
     async with Client(fake.url, "hs-key", Backoff(max_tries=1)) as client:
         with pytest.raises(kind, match=f"It is {code}."):
             await client.me()
+        with pytest.raises(kind, match=f"It is {code}."):
+            await client.send("Say hello.").whole()
 
 
 async def test_an_answer_of_somebody_else_is_told_apart(serve: Serve) -> None:
-    fake = await serve(answer(200, {"welcome": "to my router"}))
+    fake = await serve(answer(200, {"welcome": "to my router"}), stream(b"data: welcome\n\n"))
     async with Client(fake.url, "hs-key", QUICK) as client:
         with pytest.raises(Exception, match="does not answer as hitsend does"):
             await client.me()
+        with pytest.raises(Garbled, match="makes no sense"):
+            await client.send("Say hello.").whole()
 
 
 async def test_nobody_there_is_an_error_that_names_the_address() -> None:
@@ -182,33 +332,11 @@ async def test_nobody_there_is_an_error_that_names_the_address() -> None:
             await client.models()
 
 
-def test_a_title_is_told() -> None:
-    assert any(isinstance(update, Titled) for update in read(Reader(), recorded("title")))
-
-
-def test_a_failed_turn_says_why_and_keeps_what_was_said() -> None:
-    finished = read(Reader(), recorded("failed"))[-1]
-    assert isinstance(finished, Finished)
-    assert finished.failure is not None
-    assert finished.failure.code == "worker_lost"
-    assert finished.text == stored_answer("failed")
-
-
-def test_text_that_is_not_what_the_server_stored_is_an_error() -> None:
-    damaged = recorded("hello").replace(b'"v":"', b'"v":"x', 1)
-    with pytest.raises(Exception, match="not what the server has stored"):
-        read(Reader(), damaged)
-
-
-def test_a_wait_is_told_as_it_came() -> None:
-    delays = [one for one in read(Reader(), recorded("delayed")) if isinstance(one, Delayed)]
-    assert delays == [Delayed("loading", 0), Delayed("queue", 2), Delayed("queue", 1)]
-
-
 async def test_to_go_on_names_the_answer_and_says_nothing_new(serve: Serve) -> None:
-    fake = await serve(stream(recorded("continued")))
+    fake = await serve(stream(whole("continued"), name="continued"))
     async with Client(fake.url, "hs-key", QUICK) as client:
         updates = await gathered(client.go_on("c", "m"))
-    assert said(updates) == "half past ten."
-    sent = msgspec.json.decode(fake.requests[0].partition(b"\r\n\r\n")[2])
+    assert said(without_retries(updates)) == "half past ten."
+    sent = fake.body(0)
     assert (sent["action"], sent["messages"], sent["parent_message_id"]) == ("continue", [], "m")
+    assert fake.header(0, "idempotency-key")

@@ -11,8 +11,11 @@ from hitsend.cli.chat.drawing import Drawing
 from hitsend.cli.chat.keys import quiet_keys
 from hitsend.cli.chat.talk import Talk
 from hitsend.cli.chat.text import harmless
-from hitsend.client import Finished, Started, TextAdded, Update
+from hitsend.client import Finished, Retrying, Started, TextAdded, TextReplaced, Update
 from hitsend.errors import HitsendError
+
+NOTICED = 2
+"""A connection that is back at the first try was hardly gone: nobody need hear of it."""
 
 
 class Answering:
@@ -47,6 +50,12 @@ class Answering:
                         self._started.set()
                     elif isinstance(update, TextAdded):
                         drawing.add(update.text)
+                    elif isinstance(update, TextReplaced):
+                        drawing.add(
+                            f"\n\n*What is above arrived damaged. It says:*\n\n{update.text}"
+                        )
+                    elif isinstance(update, Retrying) and update.num_tries >= NOTICED:
+                        drawing.wait(f"reconnecting… {update.problem}")
                     elif isinstance(update, Finished):
                         return update
         return None

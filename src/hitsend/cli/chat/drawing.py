@@ -13,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
 from rich.segment import Segment
+from rich.text import Text
 
 from hitsend.cli.chat.text import harmless
 
@@ -25,6 +26,7 @@ class Drawing:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._tail = ""
+        self._wait = ""
         self._has_printed = False
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._due: asyncio.TimerHandle | None = None
@@ -46,7 +48,16 @@ class Drawing:
         self._print(self._tail)
 
     def add(self, text: str) -> None:
+        self._wait = ""
         self._tail += harmless(text)
+        self._redraw_soon()
+
+    def wait(self, sentence: str) -> None:
+        """What it waits for, until there is more text."""
+        self._wait = harmless(sentence)
+        self._redraw_soon()
+
+    def _redraw_soon(self) -> None:
         if self._due is None:
             self._due = asyncio.get_running_loop().call_later(REDRAW_S, self.redraw)
 
@@ -57,7 +68,7 @@ class Drawing:
         finished, self._tail = split_blocks(self._tail)
         if finished:
             self._print(finished)
-        self._live.update(_Tail(self._tail, has_gap=self._has_printed), refresh=True)
+        self._live.update(_Tail(self._tail, self._wait, has_gap=self._has_printed), refresh=True)
 
     def _print(self, blocks: str) -> None:
         if not blocks.strip():
@@ -84,10 +95,11 @@ def as_markdown(text: str) -> Markdown:
 
 
 class _Tail:
-    """The growing block; of one taller than the screen, its end."""
+    """The growing block; of one taller than the screen, its end. Below it, what it waits for."""
 
-    def __init__(self, text: str, *, has_gap: bool) -> None:
+    def __init__(self, text: str, wait: str, *, has_gap: bool) -> None:
         self._text = text
+        self._wait = wait
         self._has_gap = has_gap
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -97,3 +109,5 @@ class _Tail:
         for line in lines[-max(1, options.size.height - 3) :]:
             yield from line
             yield Segment.line()
+        if self._wait:
+            yield Text(self._wait, style="dim")

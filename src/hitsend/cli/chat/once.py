@@ -2,10 +2,9 @@
 
 import asyncio
 import sys
-from contextlib import aclosing
 
 from hitsend.cli.screen import say
-from hitsend.client import Client, Finished, Started, TextAdded
+from hitsend.client import Client, Finished, TextAdded, TextReplaced, Unavailable
 from hitsend.errors import Refused
 
 
@@ -13,23 +12,21 @@ async def answer_once(client: Client, model: str) -> int:
     question = sys.stdin.read().strip()
     if not question:
         raise Refused("There is nothing to send: pipe a message in, or use a terminal.")
-    conversation_id = ""
-    try:
-        async with aclosing(client.send(question, model=model)) as updates:
-            async for update in updates:
+    async with client.send(question, model=model) as answer:
+        try:
+            async for update in answer:
                 match update:
-                    case Started():
-                        conversation_id = update.conversation_id
                     case TextAdded(text=text):
                         sys.stdout.write(text)
                         sys.stdout.flush()
+                    case TextReplaced():
+                        raise Unavailable("What is above arrived damaged. Ask again.")
                     case Finished():
                         sys.stdout.write("\n")
                         return _ended(update)
-    except asyncio.CancelledError:
-        if conversation_id:  # nobody is going to read the rest
-            await client.stop(conversation_id)
-        raise
+        except asyncio.CancelledError:
+            await answer.stop()  # nobody is going to read the rest
+            raise
     return 0
 
 

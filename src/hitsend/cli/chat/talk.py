@@ -1,9 +1,9 @@
 """Where a terminal's conversation stands, and what can be done from there."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 
 from hitsend.client import (
+    Answer,
     Client,
     Conversation,
     ConversationLine,
@@ -28,18 +28,18 @@ class Talk:
 
     async def ask(self, text: str) -> AsyncGenerator[Update, None]:
         await self._catch_up()
-        turn = self.client.send(
+        answer = self.client.send(
             text, conversation_id=self.conversation_id, parent_id=self._answer_id, model=self.model
         )
-        async for update in self._followed(turn):
+        async for update in self._followed(answer):
             yield update
 
     async def ask_again(self) -> AsyncGenerator[Update, None]:
         await self._catch_up()
         if self.conversation_id is None or self._question_id is None:
             raise Refused("There is no answer to try again.")
-        turn = self.client.answer_again(self.conversation_id, self._question_id, model=self.model)
-        async for update in self._followed(turn):
+        answer = self.client.answer_again(self.conversation_id, self._question_id, model=self.model)
+        async for update in self._followed(answer):
             yield update
 
     async def follow(self, turn_id: str) -> AsyncGenerator[Update, None]:
@@ -87,9 +87,9 @@ class Talk:
         self._question_id = _last_question(conversation.path())
         self._is_behind = False
 
-    async def _followed(self, turn: AsyncGenerator[Update, None]) -> AsyncGenerator[Update, None]:
-        async with aclosing(turn):
-            async for update in turn:
+    async def _followed(self, answer: Answer) -> AsyncGenerator[Update, None]:
+        async with answer:
+            async for update in answer:
                 match update:
                     case Started(conversation_id=conversation_id):
                         self.conversation_id, self._is_behind = conversation_id, True
