@@ -2,7 +2,7 @@
 # The work is in scripts/setup.py; this file names the verbs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench generate lock clean dev
+.PHONY: help run test soak check bench generate lock clean dev
 
 # The environment's own Python once there is one, else the first that is new enough.
 ifndef PYTHON
@@ -25,6 +25,9 @@ test: check ## Everything: check, then unit, server, engine, browser, docs and w
 	$(BIN)/python -m pytest
 	$(BIN)/python -m pytest tests/browser
 
+soak: dev ## The long fault tests: thousands of streams, killed, cut, stuck and refused
+	$(BIN)/python -m pytest -m soak tests/faults -o log_cli=true --log-cli-level=warning
+
 check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,9 +37,10 @@ check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/python scripts/gen_events.py --check
 	@$(SETUP) npm run check
 
-bench: dev ## Measure through the front door: start, relay, engine, page
+bench: dev ## Measure through the front door: start, relay, delivery, engine, page
 	$(BIN)/python -m bench.start
 	$(BIN)/python -m bench.relay
+	$(BIN)/python -m bench.delivery
 	$(BIN)/python -m bench.engine
 	$(BIN)/python -m bench.page
 

@@ -127,11 +127,28 @@ def _is_alive(pid: int) -> bool:
 
 async def make_key(url: str) -> str:
     """The first account of an empty server, and an API key of it."""
-    person = {"name": "bench", "password": secrets.token_urlsafe(16)}
-    headers, me = await call(url, "POST", "/backend-api/accounts/first", person)
-    signed_in = {
-        "cookie": headers["set-cookie"].partition(";")[0],
-        "x-csrf-token": me["csrf_token"],
-    }
+    return (await make_keys(url, 1))[0]
+
+
+async def make_keys(url: str, num_people: int) -> list[str]:
+    """API keys of as many people: the first account of an empty server, and those it invites."""
+    first = await _signed_up(url, "/backend-api/accounts/first", {"name": "bench"})
+    keys = [await _key(url, first)]
+    for number in range(1, num_people):
+        _, invite = await call(url, "POST", "/backend-api/invites", {}, first)
+        person = {"name": f"bench {number}", "invite": invite["token"]}
+        keys.append(await _key(url, await _signed_up(url, "/backend-api/accounts/sign-up", person)))
+    return keys
+
+
+async def _signed_up(url: str, path: str, person: dict[str, str]) -> dict[str, str]:
+    """The headers of their session."""
+    password = {"password": secrets.token_urlsafe(16)}
+    headers, me = await call(url, "POST", path, person | password)
+    cookie = headers["set-cookie"].partition(";")[0]
+    return {"cookie": cookie, "x-csrf-token": me["csrf_token"]}
+
+
+async def _key(url: str, signed_in: dict[str, str]) -> str:
     _, made = await call(url, "POST", "/backend-api/keys", {"label": "bench"}, signed_in)
     return str(made["key"])

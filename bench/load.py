@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 Shape = Literal["v1", "openai"]
@@ -79,20 +79,28 @@ def http_request(
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+Enough: TypeAlias = Callable[["Exchange"], bool]
+
+
 class Exchange(asyncio.Protocol):
     """One request and everything that came back, with the time of each arrival."""
 
-    def __init__(self, request: bytes) -> None:
+    def __init__(self, request: bytes, is_enough: Enough | None = None) -> None:
+        """Hangs up by itself when an arrival makes it enough."""
         self.request = request
+        self.is_enough = is_enough
         self.arrivals: list[tuple[float, bytes]] = []
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.started_at = time.perf_counter()
-        cast(asyncio.Transport, transport).write(self.request)
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.write(self.request)
 
     def data_received(self, data: bytes) -> None:
         self.arrivals.append((time.perf_counter(), data))
+        if self.is_enough and self.is_enough(self):
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended_at = time.perf_counter()
@@ -100,12 +108,17 @@ class Exchange(asyncio.Protocol):
             self.ended.set_result(None)
 
 
-async def exchange(url: str, request: bytes) -> Exchange:
+async def begin_exchange(url: str, request: bytes, is_enough: Enough | None = None) -> Exchange:
     parts = urlsplit(url)
     loop = asyncio.get_running_loop()
     _, protocol = await loop.create_connection(
-        lambda: Exchange(request), parts.hostname or "127.0.0.1", parts.port or 80
+        lambda: Exchange(request, is_enough), parts.hostname or "127.0.0.1", parts.port or 80
     )
+    return protocol
+
+
+async def exchange(url: str, request: bytes, is_enough: Enough | None = None) -> Exchange:
+    protocol = await begin_exchange(url, request, is_enough)
     await protocol.ended
     return protocol
 
@@ -132,6 +145,7 @@ class Answer:
     num_tokens: int
     num_prompt_tokens: int
     arrivals: tuple[Arrival, ...]
+    conversation_id: str = ""
 
     @property
     def text(self) -> str:
@@ -148,11 +162,8 @@ class Answer:
 
 
 def understand(exchange: Exchange, shape: Shape) -> Answer:
-    head, body = split_head(exchange)
-    if not head.startswith(b"HTTP/1.1 200"):
-        raise BadAnswer(f"{head.splitlines()[:1]} {b''.join(data for _, data in body)[:500]!r}")
     reader: V1Reader | OpenAIReader = V1Reader() if shape == "v1" else OpenAIReader()
-    for at, frame in frames(dechunked(body) if b"chunked" in head.lower() else body):
+    for at, frame in frames(streamed(exchange)):
         reader.read(at, frame)
     reader.check()
     return Answer(
@@ -162,10 +173,19 @@ def understand(exchange: Exchange, shape: Shape) -> Answer:
         num_tokens=reader.num_tokens,
         num_prompt_tokens=reader.num_prompt_tokens,
         arrivals=tuple(reader.arrivals),
+        conversation_id=reader.conversation_id,
     )
 
 
 Timed = list[tuple[float, bytes]]
+
+
+def streamed(exchange: Exchange, *, is_cut: bool = False) -> Timed:
+    """What was streamed, without what HTTP puts around it."""
+    head, body = split_head(exchange)
+    if not head.startswith(b"HTTP/1.1 200"):
+        raise BadAnswer(f"{head.splitlines()[:1]} {b''.join(data for _, data in body)[:500]!r}")
+    return dechunked(body, is_cut=is_cut) if b"chunked" in head.lower() else body
 
 
 def split_head(exchange: Exchange) -> tuple[bytes, Timed]:
@@ -178,7 +198,7 @@ def split_head(exchange: Exchange) -> tuple[bytes, Timed]:
     raise BadAnswer(f"The server closed after {pending!r}.")
 
 
-def dechunked(body: Timed) -> Timed:
+def dechunked(body: Timed, *, is_cut: bool = False) -> Timed:
     """The payload of each HTTP chunk, at the moment its last byte was there."""
     payloads, buffer = [], bytearray()
     for at, data in body:
@@ -191,7 +211,7 @@ def dechunked(body: Timed) -> Timed:
             payloads.append((at, bytes(buffer[end_of_size + 2 : end])))
             start = end + 2
         del buffer[:start]
-    if buffer or not payloads or payloads[-1][1]:
+    if not is_cut and (buffer or not payloads or payloads[-1][1]):
         raise BadAnswer("The stream ended in the middle of a chunk.")
     return payloads
 
@@ -219,10 +239,14 @@ class V1Reader:
         self.num_tokens = self.num_prompt_tokens = 0
         self.complete: dict[str, Any] = {}
         self.is_done = False
+        self.conversation_id = self.turn_id = ""
+        self.last_id = 0
+        """The last event that arrived whole."""
 
     def read(self, at: float, frame: bytes) -> None:
         fields = fields_of(frame)
         data = fields.get(b"data")
+        self.last_id = int(fields.get(b"id", self.last_id))
         if data is None or fields.get(b"event") == b"delta_encoding":
             return
         if data == b"[DONE]":
@@ -253,19 +277,31 @@ class V1Reader:
                 usage = event["metadata"]["usage"]
                 self.num_tokens = usage["num_output_tokens"]
                 self.num_prompt_tokens = usage["num_input_tokens"]
+            case "resume_conversation_token":
+                self.conversation_id = event["conversation_id"]
+                self.turn_id = event["turn_exchange_id"]
+            case "stream_resumed":
+                self.path = event["carry"]["p"] or ""
+                self.operation = event["carry"]["o"] or ""
             case "message_stream_complete":
                 self.complete = event
+
+    @property
+    def text(self) -> str:
+        return "".join(arrival.text for arrival in self.arrivals)
 
     def check(self) -> None:
         if not (self.is_done and self.complete):
             raise BadAnswer("The stream has no end.")
-        text = "".join(arrival.text for arrival in self.arrivals)
+        text = self.text
         stated = self.complete["messages"][-1]
         if (stated["chars"], stated["sha256"]) != (len(text), sha256(text)):
             raise BadAnswer(f"{len(text)} characters arrived, {stated['chars']} were said.")
 
 
 class OpenAIReader:
+    conversation_id = ""
+
     def __init__(self) -> None:
         self.arrivals: list[Arrival] = []
         self.num_tokens = self.num_prompt_tokens = 0

@@ -106,12 +106,14 @@ class Bar:
         return f"{verdict:>6}  {self.name}: {self.measured:,.5g} ({bound} {self.limit:,g})"
 
 
-def report(name: str, rows: list[dict[str, object]], bars: list[Bar]) -> None:
-    """To people on standard output, to programs as JSON under bench/results/."""
+def report(name: str | None, rows: list[dict[str, object]], bars: list[Bar]) -> None:
+    """To people on standard output, to programs as JSON under bench/results/, if it has a name."""
     machine = this_machine()
     print(f"\n{machine}")
     for bar in bars:
         print(bar)
+    if name is None:
+        return
     shape = {
         "machine": asdict(machine),
         "rows": rows,

@@ -4,6 +4,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+MINUTE_S = 60.0
+DAY_S = 86_400
+
 Counted: TypeAlias = Literal["requests", "tokens"]
 
 

@@ -97,8 +97,12 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """JSON Schema, as JSON, that the answer is made to follow."""
 
 
+UNTOLD = -1
+"""The id of a token where the engine does not tell."""
+
+
 class Token(msgspec.Struct, frozen=True, array_like=True):
-    """One token the model chose. `token_id` is -1 where the engine does not tell."""
+    """One token the model chose. `token_id` may be UNTOLD."""
 
     token_id: int
     text: str

@@ -14,7 +14,6 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -63,6 +62,21 @@ News: TypeAlias = TurnBegan | TurnEnded | TitleChanged
 """What somebody with several windows open wants to know of their turns."""
 
 
+class _Which(NamedTuple):
+    """A person's turns: all, those in a conversation, or one of them."""
+
+    user_id: str
+    conversation_id: str | None
+    turn_id: str | None
+
+    def has(self, turn: RunningTurn) -> bool:
+        return (
+            turn.user_id == self.user_id
+            and self.conversation_id in (None, turn.conversation_id)
+            and self.turn_id in (None, turn.turn_id)
+        )
+
+
 class _Batch(NamedTuple):
     """What a turn has to tell, and whether that is all."""
 
@@ -84,7 +98,8 @@ class Runner:
         self._store = store
         self._max_turns = max_turns
         self._turns: dict[str, Work] = {}
-        self._starting: set[asyncio.Future[None]] = set()
+        self._starting: dict[asyncio.Task[RunningTurn], list[_Which]] = {}
+        """Turns that are being accepted, and what was to be stopped meanwhile."""
         self._dirty: list[Work] = []
         self._something = asyncio.Event()
         self._committing: asyncio.Task[None] | None = None
@@ -105,18 +120,20 @@ class Runner:
         """Close what a crash left open, then begin to commit."""
         await self._store.turns.begin_epoch()
         await self._interrupt_unfinished()
+        await self._store.ledger.release_left()
         self._committing = asyncio.create_task(self._commit_forever())
 
     async def start(self, user_id: str, events: AsyncGenerator[AnyEvent, None]) -> RunningTurn:
         """Run a turn until it is accepted, and from there on in the background. What is
-        raised before that belongs to the request: nothing has been stored."""
+        raised before that belongs to the request: nothing has been stored. A caller that is
+        cancelled leaves, and the turn goes on: it may be in the store already."""
         self._check_room()
         work = Work(user_id, self._store.turns.epoch, events, self._has_news)
-        with self._as_starting():
-            turn = await work.until_accepted(self._check_open)
-            self._turns[turn.turn_id] = work
-        self._tell(user_id, TurnBegan(turn.turn_id, turn.conversation_id))
-        return turn
+        stops: list[_Which] = []
+        accepting = asyncio.create_task(self._accepted(work, stops))
+        self._starting[accepting] = stops
+        accepting.add_done_callback(self._starting.pop)
+        return await asyncio.shield(accepting)
 
     def find(self, turn_id: str, user_id: str) -> RunningTurn | None:
         """A turn of theirs that runs now."""
@@ -131,8 +148,9 @@ class Runner:
         if (turn := self.find(turn_id, user_id)) is not None:
             past = turn.log[:after]
             return past, turn.follow(len(past), heartbeat_s)
+        check_readable((await self._store.turns.get(turn_id, user_id)).finished_at)
         events = await self._store.turns.events(turn_id, user_id)
-        return events[:after], _told(events[after:])
+        return events[:after], told(events[after:])
 
     async def watch(self, user_id: str) -> AsyncGenerator[News, None]:
         """What becomes of the person's turns: those that run, and what happens from now on."""
@@ -149,20 +167,21 @@ class Runner:
             if not self._watchers[user_id]:
                 del self._watchers[user_id]
 
+    def tell_title(self, user_id: str, conversation_id: str, title: str) -> None:
+        """To whoever watches: the person has renamed a conversation."""
+        self._tell(user_id, TitleChanged(conversation_id, title))
+
     async def stop(
         self, user_id: str, conversation_id: str | None = None, turn_id: str | None = None
     ) -> None:
         """End the person's turns: all, those in a conversation, or one of them. What was said
-        is kept. Stopping what has ended already does nothing. Raises StoreDown where an end could
-        not be stored, once all have ended."""
-        cuts = [
-            work.begin_cut("stopped")
-            for work in self._turns.values()
-            if work.turn.user_id == user_id
-            and conversation_id in (None, work.turn.conversation_id)
-            and turn_id in (None, work.turn.turn_id)
-        ]
-        if cuts:
+        is kept. Stopping what has ended already does nothing; what is just being accepted ends as
+        soon as it is. Raises StoreDown where an end could not be stored, once all have ended."""
+        which = _Which(user_id, conversation_id, turn_id)
+        for stops in self._starting.values():
+            stops.append(which)
+        works = [work for work in self._turns.values() if which.has(work.turn)]
+        if cuts := [work.begin_cut("stopped") for work in works]:
             await asyncio.wait(cuts)
         for problem in [cut.exception() for cut in cuts]:
             if problem:
@@ -177,7 +196,7 @@ class Runner:
         """Take no more turns, and let those that run come to their end, but not for ever."""
         self._is_closing = True
         if self._starting:
-            await asyncio.wait(self._starting, timeout=PATIENCE_S)
+            await asyncio.wait(list(self._starting), timeout=PATIENCE_S)
         running = [work.turn for work in self._turns.values() if work.turn.finished_at is None]
         if ends := [asyncio.create_task(turn.until_finished()) for turn in running]:
             _, late = await asyncio.wait(ends, timeout=grace_s)
@@ -195,6 +214,14 @@ class Runner:
             self._committing.cancel()
             await asyncio.wait([self._committing])
 
+    async def _accepted(self, work: Work, stops: Sequence[_Which]) -> RunningTurn:
+        turn = await work.until_accepted(self._check_open)
+        self._turns[turn.turn_id] = work
+        self._tell(turn.user_id, TurnBegan(turn.turn_id, turn.conversation_id))
+        if any(which.has(turn) for which in stops):
+            work.begin_cut("stopped")
+        return turn
+
     def _check_open(self) -> None:
         if self._is_closing:
             raise Unavailable("hitsend is restarting. Try again in a moment.", retry_after_s=2)
@@ -205,17 +232,6 @@ class Runner:
             raise Overloaded(
                 "Too many answers are being written. Try again in a moment.", retry_after_s=5
             )
-
-    @contextmanager
-    def _as_starting(self) -> Iterator[None]:
-        """`close` waits for turns that are just being accepted."""
-        started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._starting.add(started)
-        try:
-            yield
-        finally:
-            self._starting.discard(started)
-            started.set_result(None)
 
     def _has_news(self, work: Work) -> None:
         self._dirty.append(work)
@@ -236,21 +252,26 @@ class Runner:
         work = batch.work
         if await self._committed([batch]):
             return
-        if not await self._committed([_Batch(work, [work.fail()], is_done=True)]):
-            self._turns.pop(work.turn.turn_id, None)  # the next start closes it
+        failed = _Batch(work, [work.fail()], is_done=True)
+        # After its end only a title is lost. Else the next start closes it.
+        if work.turn.finished_at is not None or not await self._committed([failed]):
+            self._turns.pop(work.turn.turn_id, None)
             work.turn.publish((), is_done=True)
 
     async def _committed(self, batches: Sequence[_Batch]) -> bool:
         """A bug must not end the committer: with it, every turn would stand still."""
+        now = time.time()
         try:
-            await self._commit(batches)
+            await self._commit(batches, now)
         except Exception:
             log.exception("a commit failed")
             return False
+        for batch in batches:
+            self._show(batch, now)
+        crash_here("after-first-delta", lambda: any(batch.has_text for batch in batches))
         return True
 
-    async def _commit(self, batches: Sequence[_Batch]) -> None:
-        now = time.time()
+    async def _commit(self, batches: Sequence[_Batch], now: float) -> None:
         entries = [
             Entry(batch.work.turn.turn_id, stamped) for batch in batches for stamped in batch.events
         ]
@@ -259,9 +280,13 @@ class Runner:
         if entries:
             await self._stored(entries, closings)
         crash_here("after-final", lambda: bool(closings))
-        for batch in batches:
+
+    def _show(self, batch: _Batch, now: float) -> None:
+        """Once, whatever comes of it: what is stored is not to be stored or shown again."""
+        try:
             self._publish(batch, now)
-        crash_here("after-first-delta", lambda: any(batch.has_text for batch in batches))
+        except Exception:
+            log.exception("turn %s could not be shown", batch.work.turn.turn_id)
 
     def _publish(self, batch: _Batch, now: float) -> None:
         turn = batch.work.turn
@@ -310,7 +335,15 @@ def _interrupted(
     return missing, Closing(turn.id, said, now)
 
 
-async def _told(events: Sequence[Stamped]) -> AsyncGenerator[Sequence[Stamped], None]:
+def check_readable(finished_at: float | None) -> None:
+    """Of a turn that does not run. Without an end it is on its way from the store to the runner,
+    or was left behind by a disk that refused."""
+    if finished_at is None:
+        raise Unavailable("This answer cannot be read yet. Try again.", retry_after_s=1)
+
+
+async def told(events: Sequence[Stamped]) -> AsyncGenerator[Sequence[Stamped], None]:
+    """What there is of a turn that has ended, as if it came now."""
     if events:
         yield events
 

@@ -13,7 +13,9 @@ class Warmth(msgspec.Struct, frozen=True):
 
     is_whole: bool
     """False where the reading still went on when the message came."""
-    num_tokens: int
+    model: str
+    ids: tuple[int, ...]
+    """The tokens. Only a prompt that begins with them is any warmer for it."""
     read_ms: float
 
 

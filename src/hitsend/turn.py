@@ -24,17 +24,18 @@ from hitsend.events import (
     AnyEvent,
     Ending,
     PromptEncoded,
+    TextArrived,
     TitleChosen,
     TurnFinished,
 )
-from hitsend.send import Send
+from hitsend.send import Send, Turn
 from hitsend.settings import Settings
 from hitsend.steps.accept import accept
 from hitsend.steps.admit import admit
 from hitsend.steps.answer import answer
 from hitsend.steps.context import build_context
 from hitsend.steps.encode import encode_prompt
-from hitsend.steps.title import find_title
+from hitsend.steps.title import NUM_ANSWER_CHARS, find_title, wants_title
 from hitsend.store import Store
 
 
@@ -64,18 +65,26 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
         yield event
 
     ending: Ending = "stop"
-    heard: list[AnyEvent] = []
+    beginning = ""
     async with aclosing(answer(turn, prompt, num_granted, engine)) as answering:
         async for event in answering:
             yield event
-            heard.append(event)
             if isinstance(event, AnswerFinished):
                 ending = event.ending
+            elif isinstance(event, TextArrived) and len(beginning) < NUM_ANSWER_CHARS:
+                beginning += event.text
 
     yield TurnFinished(ending)
 
-    if settings.model_titles and (title := await find_title(turn, heard, engine)):
-        yield TitleChosen(title, revision=2)
+    if settings.model_titles and wants_title(turn, ending) and await _is_unnamed(turn, store):
+        title = await find_title(turn, beginning, engine)
+        if title and await _is_unnamed(turn, store):
+            yield TitleChosen(title, revision=2)
+
+
+async def _is_unnamed(turn: Turn, store: Store) -> bool:
+    """A name that somebody gives the conversation meanwhile stays."""
+    return await store.conversations.is_unnamed(turn.conversation_id, turn.send.user_id)
 
 
 async def weigh(send: Send, services: Services) -> tuple[Prompt, PromptEncoded]:

@@ -74,6 +74,8 @@ class RunningTurn:
 
     async def until_finished(self) -> None:
         """Until its end is stored. It may still look for a title then."""
+        if self.finished_at is not None:
+            return
         async with aclosing(self.follow(len(self.log))) as batches:
             async for _ in batches:
                 if self.finished_at is not None:
@@ -148,6 +150,7 @@ class Work:
         fails with StoreDown if it cannot be."""
         if self._cutting is None or self._cutting.done():
             self._cutting = asyncio.create_task(self._cut(ending))
+            self._cutting.add_done_callback(self._note_cut)
         return self._cutting
 
     async def _cut(self, ending: Ending) -> None:
@@ -161,6 +164,11 @@ class Work:
                 await self.turn.until_done()
         except TimeoutError:
             raise StoreDown("The end of the answer could not be stored yet.") from None
+
+    def _note_cut(self, cut: asyncio.Task[None]) -> None:
+        """Not everyone who cuts a turn waits for it."""
+        if not cut.cancelled() and (problem := cut.exception()):
+            log.warning("turn %s was cut, but: %s", self.turn.turn_id, problem)
 
     def fail(self) -> Stamped:
         """End it after a bug: what it still had to tell cannot be told."""

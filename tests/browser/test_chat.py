@@ -1,11 +1,36 @@
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import Request, expect
 from tests.browser.world import Network, Person, Server
 
 WORDS = " ".join(f"word{number}" for number in range(120))
+MAX_FRAMES = 600
+"""How many animation frames something may take to be seen."""
 SLOWLY = f"!script pace=15ms\n{WORDS}"
+
+
+class Returns:
+    """How often the page has come back to a turn: over the socket, or over HTTP."""
+
+    def __init__(self, person: Person) -> None:
+        self.count = 0
+        self._page = person.page
+        self._page.on("websocket", lambda socket: socket.on("framesent", self._see_frame))
+        self._page.on("request", self._see_request)
+
+    def wait_for(self, count: int) -> None:
+        for _ in range(MAX_FRAMES):
+            if self.count >= count:
+                return
+            self._page.evaluate("new Promise(requestAnimationFrame)")
+        raise AssertionError(f"It came back {self.count} times.")
+
+    def _see_frame(self, frame: str | bytes) -> None:
+        self.count += '"subscribe"' in str(frame)
+
+    def _see_request(self, request: Request) -> None:
+        self.count += request.url.endswith("/f/conversation/resume")
 
 
 def test_an_answer_is_seen_growing(ada: Person) -> None:
@@ -72,12 +97,15 @@ def test_a_network_that_is_cut_again_and_again_costs_not_one_letter(
 ) -> None:
     ada = new_person()
     ada.url = network.url
+    returns = Returns(ada)
     ada.visit()
     ada.create_account("ada")
-    ada.say(SLOWLY)
+    ada.say(f"!script pace=40ms\n{WORDS}")
     for word in ("word9", "word30", "word60"):
         ada.answers.locator(".prose", has_text=word).wait_for()
+        count = returns.count
         network.cut()
+        returns.wait_for(count + 1)
     ada.wait_for_answer()
 
     assert ada.answer_text == WORDS

@@ -263,6 +263,8 @@ def test_tab_accepts_the_words_that_are_proposed_and_any_other_key_does_not(ada:
     ada.draft.press("Tab")
     expect(ada.draft).to_have_value("elephants like bananas because Elephants bananas")
     expect(ada.draft).to_be_focused()
+    ada.draft.press("Control+z")
+    expect(ada.draft).to_have_value("elephants like bananas because ")
     ada.draft.fill("")
     ada.draft.press_sequentially("elephants like bananas because ")
     expect(grey).to_be_visible()
@@ -279,6 +281,48 @@ def test_tab_accepts_the_words_that_are_proposed_and_any_other_key_does_not(ada:
     ada.draft.press("ArrowLeft")
 
     expect(grey).to_be_hidden()
+
+
+COMPLETIONS = "**/generate_autocompletions"
+
+
+def test_words_for_the_end_are_not_proposed_to_whoever_went_elsewhere_meanwhile(
+    ada: Person,
+) -> None:
+    ada.page.route(COMPLETIONS, lambda _: None)  # It is answered late, if ever.
+    with ada.page.expect_request(COMPLETIONS):
+        ada.draft.press_sequentially("elephants like bananas because ")
+    with ada.page.expect_event("requestfailed"):
+        ada.draft.evaluate("(area) => area.setSelectionRange(0, 0)")
+    ada.draft.press("Tab")
+
+    expect(ada.draft).to_have_value("elephants like bananas because ")
+    expect(ada.draft).not_to_be_focused()
+
+
+def test_words_that_are_proposed_move_nothing_and_are_not_accepted_unseen(ada: Person) -> None:
+    answer = {"completions": ["proposed " * 30], "is_enabled": True}
+    ada.page.route(COMPLETIONS, lambda route: route.fulfill(json=answer))
+    grey = ada.page.locator(".grey")
+    low = height(ada.draft)
+    ada.draft.press_sequentially("elephants like bananas because ")
+    expect(grey).to_be_visible()
+    assert height(ada.draft) == low
+    ada.draft.fill("")
+    ada.draft.press_sequentially("w" * 300)
+    low = height(ada.draft)
+    answer["completions"] = ["p" * 80]
+    for _ in range(80):
+        if height(ada.draft) > low:
+            break
+        ada.page.keyboard.type("w")
+    ada.page.keyboard.press("Backspace")
+    with ada.page.expect_response(COMPLETIONS):
+        ada.page.keyboard.type(" ")
+    ada.page.evaluate("new Promise(requestAnimationFrame)")
+
+    expect(grey).to_be_hidden()
+    assert height(ada.draft) == low
 
 
 def test_nothing_is_proposed_to_whoever_does_not_want_it(ada: Person) -> None:

@@ -3,8 +3,8 @@
 import time
 from typing import Any
 
-from playwright.sync_api import Locator, expect
-from tests.browser.world import Person
+from playwright.sync_api import Browser, Locator, expect
+from tests.browser.world import Person, Server
 from tests.unit.takeout.shapes import conversation, node
 
 DAY_S = 86_400
@@ -291,6 +291,29 @@ def test_a_phone_has_a_drawer_that_keeps_the_focus_and_gives_it_back(ada: Person
 
     expect(drawer).to_be_hidden()
     expect(ada.questions).to_contain_text("About Planets.")
+
+
+def test_on_a_touch_screen_a_long_title_leaves_room_for_what_is_beside_it(
+    ada: Person, browser: Browser, server: Server
+) -> None:
+    state = ada.page.context.storage_state()
+    touch = browser.new_context(storage_state=state, has_touch=True)
+    touched = Person(touch.new_page(), server)
+    touched.visit()
+    touched.say("!script tokens=3000 pace=20ms\na title that is much longer than its line ")
+    answering = sidebar(touched).locator(".answering")
+    answering.wait_for()
+    ends = """(dot) => [
+        dot.parentElement.querySelector('.title').getBoundingClientRect().right,
+        dot.getBoundingClientRect().left,
+        dot.getBoundingClientRect().right,
+        dot.closest('li').querySelector('button').getBoundingClientRect().left
+    ]"""
+    title_end, dot_start, dot_end, menu_start = answering.evaluate(ends)
+
+    assert title_end <= dot_start < dot_end <= menu_start
+    assert touched.noted == []
+    touch.close()
 
 
 def test_an_empty_list_says_so_and_a_failed_one_can_be_tried_again(ada: Person) -> None:

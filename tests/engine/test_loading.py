@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from tests.engine.asking import LONG, answer_of, engine_processes, gone, prompt_of
 
-from hitsend.engine import Catalogue, Download, LlamaEngine
+from hitsend.engine import Catalogue, Download, GaveWay, LlamaEngine
 from hitsend.engine.weights import Weights
 from hitsend.errors import EngineDown, ModelBroken
 from hitsend.settings import Settings
@@ -128,6 +128,34 @@ async def test_a_model_asked_for_by_name_is_loaded_beside_the_default(
         assert (await answer_of(engine, prompt)).text
         await engine.require_ready(shelf.small)
         assert len(engine_processes() - others) == 2
+
+
+class FullShelf(Shelf):
+    """A third one is on it, of the same file."""
+
+    third = "third"
+
+    def installed(self) -> list[Weights]:
+        return [*super().installed(), msgspec.structs.replace(self._small, name=self.third)]
+
+
+async def test_what_nobody_waits_for_keeps_no_model_from_coming(
+    first_start: Settings, small: Weights
+) -> None:
+    shelf = FullShelf(small)
+    shelf.has_arrived.set()
+    async with asyncio.timeout(90), running(first_start, shelf) as engine:
+        await engine.resolve("auto")
+        prompt = await prompt_of(engine, "Tell me about boats.", shelf.small)
+        aside = asyncio.create_task(engine.aside(prompt, LONG))
+        next_one = asyncio.create_task(engine.aside(prompt, LONG))
+        await engine.tokenize("auto", "Meanwhile its first word is asked for.")
+        assert engine.status().num_busy_slots == 1
+        assert (await engine.resolve(shelf.third)).name == shelf.third
+        with pytest.raises(GaveWay):
+            await aside
+        with pytest.raises(EngineDown, match="is not loaded"):
+            await next_one
 
 
 async def test_a_download_that_fails_is_reported_while_the_small_model_answers(

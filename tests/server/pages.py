@@ -77,6 +77,7 @@ class Follower:
 
     def _show(self, frame: Frame) -> None:
         self.last, self.early, self.decoder = frame["seq"], {}, DeltaDecoder()
+        self.typed = []  # what comes after it is told again, the end among it
         self.num_snapshots += 1
         for channel, tree in frame["channels"].items():
             self.decoder.take(Delta(p="", o="add", v=tree, c=int(channel)))
@@ -129,6 +130,10 @@ class Page:
         self.num_asked += 1
         order = {"id": self.num_asked, "command": {"type": kind, **fields}}
         await self.line.send(msgspec.json.encode(order).decode())
+
+    async def tell_all(self, *orders: Frame) -> None:
+        """In one breath."""
+        await self.line.send(msgspec.json.encode(orders).decode())
 
     async def asked(self, kind: str, **fields: Any) -> Frame:
         """What the reply says."""

@@ -1,6 +1,7 @@
 """Ghost text: a suggestion in time, or none."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -16,8 +17,9 @@ from hitsend.engine.script import Script
 from hitsend.errors import EngineDown
 from hitsend.messages import Sampling
 from hitsend.server.app import open_house
+from hitsend.server.pace import OFF_S, Pace
 from hitsend.server.serving import listening
-from hitsend.server.suggesting import MOST_CHARS, continuation
+from hitsend.server.suggesting import BUDGET_S, MOST_CHARS, continuation
 from hitsend.settings import Settings
 
 SUGGEST = "/backend-api/conversation/experimental/generate_autocompletions"
@@ -110,6 +112,28 @@ async def test_whatever_fails_there_is_just_no_suggestion(
             said = await suggest(ada, "What is the")
             assert said == {"completions": [], "is_enabled": True}
         assert (await suggest(ada, "What is", model="no-such-model"))["completions"] == []
+
+
+async def test_a_bug_costs_the_suggestion_alone_and_is_logged(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with world_of(settings, Failing(ZeroDivisionError("a bug"))) as world:
+        said = await suggest(await world.someone("ada"), "What is the")
+        assert said == {"completions": [], "is_enabled": True}
+    assert "ZeroDivisionError: a bug" in caplog.text
+
+
+async def test_a_trial_that_gave_way_leaves_suggestions_on(settings: Settings) -> None:
+    engine = Failing(GaveWay())
+    async with world_of(settings, engine) as world:
+        ada, now = await world.someone("ada"), time.monotonic()
+        pace = Pace(BUDGET_S, now=lambda: now)
+        world.house.suggesting.pace = pace
+        for _ in range(3):
+            pace.took(1.0)
+        now += OFF_S
+        assert (await suggest(ada, "What is the"))["is_enabled"]
+        assert not pace.is_off
 
 
 async def test_a_machine_that_is_too_slow_stops_trying(settings: Settings) -> None:

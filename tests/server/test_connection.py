@@ -14,11 +14,13 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.server.world import Someone, World
 from uvicorn.server import ServerState
+from websockets.asyncio.client import connect
 
 from hitsend.events import AnswerStarted, AnyEvent, Stamped, TextArrived, TurnFinished, TurnStarted
 from hitsend.messages import Sampling
 from hitsend.server.app import build_app
 from hitsend.server.connection import Connection
+from hitsend.server.socket.line import Line
 from hitsend.store import Closing, Entry, NewTurn
 from hitsend.transcript import fold
 
@@ -55,6 +57,19 @@ class Watched(Hasty):
         self.has_left.set()
 
 
+class Upgraded(Hasty):
+    """Still has something to say when it becomes a socket."""
+
+    stuck_s = 0.01
+
+    was_stuck: ClassVar[asyncio.Event]
+
+    def handle_websocket_upgrade(self) -> None:
+        self.pause_writing()
+        super().handle_websocket_upgrade()
+        self.loop.call_later(2 * self.stuck_s, self.was_stuck.set)
+
+
 class Strict(Hasty):
     most_body_bytes = 200
 
@@ -67,7 +82,7 @@ async def hasty_port(world: World) -> AsyncGenerator[int]:
 
 @asynccontextmanager
 async def hastily(app: ASGIApp, kind: type[Hasty] = Hasty) -> AsyncGenerator[int]:
-    config = uvicorn.Config(app, lifespan="off", log_config=None)
+    config = uvicorn.Config(app, lifespan="off", log_config=None, ws=Line)
     config.load()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: kind(config, ServerState(), {}), "127.0.0.1", 0)
@@ -301,3 +316,22 @@ async def test_who_reads_slowly_is_not_dropped(world: World) -> None:
                         with suppress(TimeoutError):
                             async with asyncio.timeout(Watched.stuck_s / 20):
                                 await Watched.has_left.wait()
+
+
+async def echo(_: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    said = await receive()
+    await send({"type": "websocket.send", "text": said["text"]})
+
+
+async def test_a_socket_is_not_dropped_for_what_waited_before_it_was_one() -> None:
+    Upgraded.was_stuck = asyncio.Event()
+    async with (
+        asyncio.timeout(5),
+        hastily(echo, Upgraded) as port,
+        connect(f"ws://127.0.0.1:{port}/", proxy=None) as line,
+    ):
+        await Upgraded.was_stuck.wait()
+        await line.send("still there")
+        assert await line.recv() == "still there"

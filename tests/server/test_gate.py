@@ -15,11 +15,13 @@ from tests.server.world import Someone, World, message
 from hitsend.engine import ScriptedEngine
 from hitsend.errors import PassExpired, PassInvalid, ProofNeeded, TooFast
 from hitsend.server.app import open_house
-from hitsend.server.gate import EARNED_S, HALF_LIFE_S, RENEWABLE_S, SEED_S, Gate
+from hitsend.server.gate import EARNED_S, HALF_LIFE_S, MAX_SCORES, RENEWABLE_S, SEED_S, Gate
 from hitsend.server.passes import sign
 from hitsend.server.proofs import MAX_REDEEMED, Challenge, Earned, Holder
+from hitsend.server.routes.telemetry import REPORTS_A_MINUTE
 from hitsend.server.serving import listening
 from hitsend.settings import Settings
+from hitsend.store import Limit
 from hitsend.wire.proof import difficulty_of, is_solved, solve
 
 TOKEN = "hitsend-sentinel-token"
@@ -211,6 +213,12 @@ async def test_an_expired_token_is_refused_and_says_so(guarded: World) -> None:
     check_refused(pinged, 401, "token_expired")
 
 
+async def test_what_signs_the_pages_token_signs_no_pass(guarded: World) -> None:
+    ada = await guarded.someone("ada")
+    signed = earned(ada.user_id, guarded.house.csrf_secret, held_s=60)
+    check_refused(await send(ada, signed), 403, "proof_of_work_required")
+
+
 async def test_a_token_is_kept_alive_for_an_hour(guarded: World) -> None:
     ada = await guarded.someone("ada")
     old = earned(ada.user_id, guarded.house.secret, held_s=10)
@@ -269,6 +277,36 @@ async def test_who_is_refused_again_and_again_has_to_work(world: World) -> None:
     check_refused(await send(eve), 403, "proof_of_work_required")
     assert (await send(eve, await work(eve))).status_code == 200
     assert (await asked(ada))["proofofwork"]["required"] is False
+
+
+async def test_only_refused_sends_resumes_and_proofs_count(world: World) -> None:
+    ada, store = await world.someone("ada"), world.house.services.store
+    for _ in range(11):
+        assert (await ada.http.get("/backend-api/people")).status_code == 403
+    for _ in range(REPORTS_A_MINUTE + 11):
+        reported = await ada.http.post("/backend-api/lat/r", json={})
+    assert reported.status_code == 429
+    await store.limits.set("user", ada.user_id, Limit(tokens_per_day=0))
+    for _ in range(11):
+        check_refused(await send(ada), 429, "quota_exceeded")
+    assert (await asked(ada))["proofofwork"]["required"] is False
+    await store.limits.set("user", ada.user_id, Limit(requests_per_minute=0))
+    for _ in range(11):
+        await send(ada)
+    assert (await asked(ada))["proofofwork"]["required"] is True
+
+
+async def test_a_forged_token_to_read_on_with_counts(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nhello")
+    body = {"conversation_id": heard.conversation_id}
+    forged = {"x-conduit-token": "forged"}
+    for _ in range(11):
+        resumed = await ada.http.post(
+            "/backend-api/f/conversation/resume", json=body, headers=forged
+        )
+        check_refused(resumed, 401, "token_invalid")
+    assert (await asked(ada))["proofofwork"]["required"] is True
 
 
 class Surroundings:
@@ -337,6 +375,38 @@ def test_a_small_rise_stops_nobody_and_a_large_one_asks_for_more() -> None:
         with pytest.raises(ProofNeeded, match="More work"):
             again(ADA, token)
     around.gate.check(ADA, around.worked())
+
+
+def test_no_work_is_never_enough_where_some_is_asked_for() -> None:
+    around = Surroundings(bits=4)
+    token = around.worked()
+    around.gate.renew(ADA, token)
+    around.load = 0.5
+    assert around.gate.bits(ADA) == 4
+    for again in (around.gate.check, around.gate.renew):
+        with pytest.raises(ProofNeeded, match="More work"):
+            again(ADA, token)
+
+
+def test_however_often_one_was_refused_a_while_is_enough() -> None:
+    around = Surroundings()
+    for _ in range(10_000):
+        around.gate.blame("ada")
+    assert around.gate.bits(ADA) > 12
+    around.ahead_s = 4 * HALF_LIFE_S
+    assert around.gate.bits(ADA) == 0
+
+
+def test_whoever_was_not_refused_for_the_longest_time_is_forgotten_first() -> None:
+    around = Surroundings()
+    for _ in range(16):
+        around.gate.blame("ada")
+        around.gate.blame("eve")
+    around.gate.blame("ada")
+    for number in range(MAX_SCORES - 1):
+        around.gate.blame(f"somebody {number}")
+    assert around.gate.bits(ADA) == 12
+    assert around.gate.bits(Holder("eve", "laptop")) == 0
 
 
 def test_a_seed_expires_before_its_token_and_both_do() -> None:

@@ -15,13 +15,13 @@ from tests.server.world import Someone, World, message
 
 from hitsend.engine import ScriptedEngine
 from hitsend.errors import TooFast
-from hitsend.events import AnswerStarted, PromptRead, Stamped
+from hitsend.events import AnswerStarted, PromptEncoded, PromptRead, Stamped
 from hitsend.server.app import open_house
 from hitsend.server.meter import Meter
 from hitsend.server.rates import duration
 from hitsend.server.serving import listening
 from hitsend.settings import Settings
-from hitsend.store import Entry, Limit, NewTurn, Store
+from hitsend.store import Entry, Limit, NewTurn, Store, User
 from hitsend.store.database import Database
 
 SHORT = "!script\nHello"
@@ -135,15 +135,26 @@ async def test_a_quota_of_a_day_never_lets_more_pass(world: World, settings: Set
 
 async def test_a_spent_quota_says_when_there_is_a_new_one(world: World) -> None:
     ada = await world.someone("ada")
-    await world.house.services.store.limits.set("user", ada.user_id, Limit(tokens_per_day=10))
+    await world.house.services.store.limits.set("user", ada.user_id, Limit(tokens_per_day=60))
+    await chat(ada, "!script tokens=500")
     refused = await chat(ada)
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "quota_exceeded")
     assert "midnight" in refused.json()["detail"]
     assert 0 < int(refused.headers["retry-after"]) <= 86_400
-    assert refused.headers["x-ratelimit-limit-tokens"] == "10"
-    assert refused.headers["x-ratelimit-remaining-tokens"] == "10"
+    assert refused.headers["x-ratelimit-limit-tokens"] == "60"
+    assert refused.headers["x-ratelimit-remaining-tokens"] == "0"
     listed = (await ada.http.get("/backend-api/conversations")).json()
-    assert listed["items"] == []
+    assert len(listed["items"]) == 1
+
+
+@pytest.mark.parametrize("limit", [Limit(0, 40), Limit(5, 1), Limit(5, None, 1)])
+async def test_whatever_was_met_all_limits_are_told(world: World, limit: Limit) -> None:
+    ada = await world.someone("ada")
+    await world.house.services.store.limits.set("user", ada.user_id, limit)
+    refused = await chat(ada)
+    assert refused.status_code == 429
+    for counted in ("requests", "tokens"):
+        assert f"x-ratelimit-remaining-{counted}" in refused.headers
 
 
 async def test_what_a_key_has_spent_its_owner_still_has(world: World) -> None:
@@ -191,6 +202,23 @@ async def test_what_was_stopped_has_cost_what_was_said(world: World, settings: S
     assert mine["remaining"] == 100_000 - used[0] - used[2]
 
 
+async def test_who_leaves_while_a_prompt_is_read_has_used_the_prompt(
+    world: World, settings: Settings
+) -> None:
+    ada = await world.someone("ada")
+    body = message("!script first=60s")
+    async with ada.http.stream("POST", "/backend-api/f/conversation", json=body) as response:
+        async for chunk in response.aiter_raw():
+            if b"assistant" in chunk:
+                break
+    turn_id = response.headers["x-turn-exchange-id"]
+    log = await world.house.services.store.turns.events(turn_id, ada.user_id)
+    (encoded,) = [one.event for one in log if isinstance(one.event, PromptEncoded)]
+    await world.house.runner.stop(ada.user_id)
+    used = await sums(settings, "ledger")
+    assert used == await sums(settings, "turns") == (encoded.num_tokens, 0, 0)
+
+
 async def test_a_crash_keeps_the_reservation_until_the_next_start(settings: Settings) -> None:
     store = await Store.open(settings.database)
     user = await store.accounts.create("ada", "", "member")
@@ -212,12 +240,17 @@ async def test_a_crash_keeps_the_reservation_until_the_next_start(settings: Sett
     await store.turns.append(
         [Entry("t", Stamped(1, 0.0, AnswerStarted("a", None, "scripted"))), Entry("t", read)]
     )
-    (running,) = await store.ledger.budgets(user.id, None)
+    assert await num_spent(store, user) == 100
     await store.close()
-    assert running.num_spent == 100
     async with open_house(settings, ScriptedEngine()) as house:
-        (closed,) = await house.services.store.ledger.budgets(user.id, None)
-    assert closed.num_spent == 10
+        assert await num_spent(house.services.store, user) == 10
+
+
+async def num_spent(store: Store, user: User) -> int:
+    bounds = await store.limits.bounds(user.id, None)
+    assert bounds is not None
+    (budget,) = await store.ledger.budgets(bounds, user.id, None)
+    return budget.num_spent
 
 
 async def test_an_administrator_sets_and_takes_back_limits(world: World) -> None:

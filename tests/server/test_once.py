@@ -7,10 +7,13 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+from tests.server.pages import page_of
 from tests.server.world import Heard, Someone, World, message
 
 from hitsend.engine import ScriptedEngine
+from hitsend.engine.script import Script
 from hitsend.server.app import open_house
+from hitsend.server.returning import MOST
 from hitsend.server.serving import listening
 from hitsend.settings import Settings
 
@@ -73,6 +76,17 @@ async def test_a_message_sent_again_afterwards_is_replayed_byte_by_byte(world: W
     assert await num_turns(ada) == 1
 
 
+async def test_it_is_not_replayed_over_and_over(world: World) -> None:
+    ada, bob = await world.someone("ada"), await world.someone("bob")
+    body = message("!script\nOnce.")
+    await sent(ada, body)
+    for _ in range(MOST):
+        await world.house.returns.count(ada.user_id)
+    assert (await ada.http.post(SEND, json=body)).status_code == 429
+    await sent(bob, message("!script\nOnce."))
+    await sent(ada, message("!script\nSomething else."))
+
+
 @pytest.mark.parametrize("key", [None, "a-key-of-my-own!"])
 async def test_twenty_at_once_are_one_turn_and_all_hear_all_of_it(
     world: World, key: str | None
@@ -113,11 +127,45 @@ async def test_the_same_message_with_other_words_is_refused(world: World) -> Non
     assert (await ada.http.post(SEND, json=body)).status_code == 422
 
 
-async def test_the_same_message_under_another_key_is_a_conflict(world: World) -> None:
+async def test_the_same_message_under_another_key_is_the_same_turn(world: World) -> None:
     ada = await world.someone("ada")
     body = message("!script\nonce")
-    await sent(ada, body, "one")
-    assert (await refused(ada, body, "two")).status_code == 409
+    first, again = await sent(ada, body, "one"), await sent(ada, body, "two")
+    assert again.headers[REPLAYED] == "true"
+    assert again.turn_id == first.turn_id
+    assert (await refused(ada, body | {"model": "scripted"}, "three")).status_code == 409
+    assert await num_turns(ada) == 1
+
+
+async def test_a_message_that_came_over_the_socket_is_known_over_http_and_back(
+    world: World,
+) -> None:
+    ada = await world.someone("ada")
+    here, there = message("!script\none"), message("!script\ntwo")
+    async with page_of(ada) as page:
+        first = await page.asked("send", client_msg_id="a", body=here)
+        again = await sent(ada, here)
+        assert again.headers[REPLAYED] == "true"
+        assert again.turn_id == first["turn_exchange_id"]
+        whole = await sent(ada, there)
+        known = await page.asked("send", client_msg_id="b", body=there)
+    assert known["duplicate"] is True
+    assert known["turn_exchange_id"] == whole.turn_id
+    assert await num_turns(ada) == 2
+
+
+async def test_over_the_socket_and_over_http_at_once_it_is_one_turn(world: World) -> None:
+    ada = await world.someone("ada")
+    async with page_of(ada) as page:
+        for number in range(5):
+            body = message("!script\nonce")
+            told, heard = await asyncio.gather(
+                page.asked("send", client_msg_id=str(number), body=body), sent(ada, body)
+            )
+            assert told["turn_exchange_id"] == heard.turn_id
+            assert told["duplicate"] is (REPLAYED not in heard.headers)
+            assert heard.text == "once"
+    assert await num_turns(ada) == 5
 
 
 async def test_a_key_is_its_owners_and_its_surfaces(world: World) -> None:
@@ -216,3 +264,31 @@ async def test_what_was_deleted_is_not_replayed(world: World) -> None:
     again = await sent(ada, body)
     assert REPLAYED not in again.headers
     assert again.turn_id != first.turn_id
+
+
+async def test_a_completion_that_came_to_nothing_is_begun_again_under_its_key(
+    settings: Settings,
+) -> None:
+    engine = ScriptedEngine([Script("one two three", num_until_death=2), Script("all of it")])
+    async with (
+        asyncio.timeout(20),
+        open_house(settings, engine) as house,
+        listening(house) as url,
+        AsyncExitStack() as stack,
+    ):
+        world = World(house, url, stack)
+        ada = await world.someone("ada")
+        first, second, third = [await completed(world, ada, asked("go on"), "k") for _ in range(3)]
+    assert first.status_code == 503
+    assert second.json()["choices"][0]["message"]["content"] == "all of it"
+    assert REPLAYED not in second.headers
+    assert third.content == second.content
+    assert third.headers[REPLAYED] == "true"
+
+
+async def test_a_message_whose_answer_failed_stays_with_its_turn(world: World) -> None:
+    ada = await world.someone("ada")
+    body = message("!script tokens=10 die=2")
+    first, again = await sent(ada, body), await sent(ada, body)
+    assert again.headers[REPLAYED] == "true"
+    assert again.turn_id == first.turn_id

@@ -59,5 +59,16 @@ def test_a_trial_that_tells_nothing_is_followed_by_another() -> None:
     pace = slow_pace(clock)
     clock.now += OFF_S
     assert pace.may_try()
+    pace.told_nothing()
+    assert not pace.is_off
+    assert pace.may_try()
+    assert not pace.may_try()
     clock.now += OFF_S
     assert pace.may_try()
+
+
+def test_only_a_trial_decides_while_it_is_off() -> None:
+    pace = slow_pace(Clock())
+    pace.took(0.1)  # begun before
+    pace.told_nothing()
+    assert pace.is_off

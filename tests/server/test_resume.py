@@ -58,6 +58,7 @@ async def test_the_token_comes_second_and_says_what_it_is_for(world: World) -> N
     token = heard.typed[0]
     assert token["type"] == "resume_conversation_token"
     assert token["kind"] == "topic"
+    assert token["token"] == heard.headers["x-conduit-token"]
     assert token["turn_exchange_id"] == heard.turn_id
     assert token["conversation_id"] == heard.conversation_id
     assert 7100 < token["expires_at"] - time.time() <= 7200

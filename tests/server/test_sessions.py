@@ -91,7 +91,7 @@ async def test_signing_out_with_an_old_token_leaves_no_cookie_behind(
     ada = await world.someone("ada")
     old = await old_session(settings, ada.user_id)
     sessions = await world.house.services.store.accounts.sessions(ada.user_id)
-    token = csrf_token(world.house.secret, sessions[-1].id)
+    token = csrf_token(world.house.csrf_secret, sessions[-1].id)
     browser = await world.browser()
     response = await browser.post(
         "/backend-api/accounts/sign-out",

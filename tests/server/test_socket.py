@@ -2,15 +2,18 @@
 
 import asyncio
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from uuid import uuid4
 
+import msgspec
 from tests.server.pages import Follower, Page, address, hasty, line_to, page_of
 from tests.server.world import Someone, World, message
 from websockets.exceptions import ConnectionClosed
 
 from hitsend.server.socket.line import MAX_OUT_BYTES
-from hitsend.server.socket.rules import Rules
+from hitsend.server.socket.rules import Hangup, Rules
+from hitsend.server.socket.sockets import Sockets
 from hitsend.settings import Settings
 from hitsend.wire.socket import WindowSize
 
@@ -40,6 +43,19 @@ async def test_a_turn_is_followed_from_the_beginning_to_the_end(world: World) ->
         follower = await page.read(await page.follow(TOPIC + heard.turn_id))
     assert follower.messages == heard.messages
     assert follower.of_type("message_stream_complete") == heard.of_type("message_stream_complete")
+
+
+async def test_a_reply_is_short_unless_its_first_item_is_long(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script tokens=3\n" + LONG)  # which is told twice, once as its answer
+    async with page_of(ada) as page:
+        reply = await page.asked("subscribe", topic_id=TOPIC + heard.turn_id)
+        assert len(msgspec.json.encode(reply)) < MAX_OUT_BYTES
+        follower = Follower(TOPIC + heard.turn_id)
+        for frame in reply["catchups"]:
+            await page.give(follower, frame)
+        await page.read(follower)
+    assert follower.messages == heard.messages
 
 
 async def test_what_was_missed_comes_with_the_reply_and_the_rest_after_it(
@@ -220,11 +236,12 @@ async def test_a_page_that_does_not_read_is_dropped_and_its_turn_is_not(
 
 async def test_what_is_long_leaves_in_frames_of_a_bounded_size(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send("!script tokens=3\n" + LONG)
+    heard = await ada.send("!script tokens=3\n" + LONG.replace("x", '"'))
     async with page_of(ada) as page:
         await page.tell_unheard("subscribe", topic_id=TOPIC + heard.turn_id)
-        pieces = [piece async for piece in page.line.recv_streaming(decode=False)]
-    assert len(pieces) > 1
+        pieces: list[bytes] = []
+        while len(pieces) < 2:  # the first that is long
+            pieces = [piece async for piece in page.line.recv_streaming(decode=False)]
     assert {len(piece) for piece in pieces[:-1]} == {MAX_OUT_BYTES}
     assert len(pieces[-1]) <= MAX_OUT_BYTES
 
@@ -282,6 +299,39 @@ async def test_an_answer_is_stopped_over_the_line(world: World) -> None:
     assert follower.text == await stored(ada, turn["conversation_id"])
 
 
+async def test_every_command_is_answered_whatever_comes_right_after_it(world: World) -> None:
+    ada = await world.someone("ada")
+    topic_id = TOPIC + (await ada.send("!script\nanswered")).turn_id
+    subscribe = {"type": "subscribe", "topic_id": topic_id}
+    nack = {"type": "nack", "topic_id": topic_id, "reason": "hash", "from": 1, "to": 2}
+    async with page_of(ada) as page:
+        unsubscribe = {"type": "unsubscribe", "topic_id": topic_id}
+        await page.tell_all({"id": 10, "command": subscribe}, {"id": 11, "command": unsubscribe})
+        left, reply = await page.next("nack"), await page.next("reply")
+        assert (left["id"], left["error"]["code"], reply["id"]) == (10, "conflict", 11)
+        await page.tell_all({"id": 12, "command": subscribe}, {"id": 13, "command": subscribe})
+        left, reply = await page.next("nack"), await page.next("reply")
+        assert (left["id"], left["error"]["code"], reply["id"]) == (12, "conflict", 13)
+        await page.asked("unsubscribe", topic_id=topic_id)
+        await page.tell_all({"id": 14, "command": subscribe}, {"command": nack})
+        reply = await page.next("reply")
+        assert reply["id"] == 14
+        assert reply["reply"]["catchups"]
+
+
+async def test_a_topic_that_cannot_go_on_is_named(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nsoon gone")
+    async with page_of(ada) as page:
+        follower = await page.read(await page.follow(TOPIC + heard.turn_id))
+        await ada.http.delete(f"/backend-api/conversation/{heard.conversation_id}")
+        lost = {"reason": "hash", "from": 1, "to": 2}
+        await page.tell("nack", topic_id=follower.topic_id, **lost)
+        refused = await page.next("nack")
+    assert (refused["id"], refused["topic_id"]) == (None, follower.topic_id)
+    assert refused["error"]["code"] == "not_found"
+
+
 async def test_a_topic_that_is_left_is_silent(world: World) -> None:
     ada = await world.someone("ada")
     async with page_of(ada) as page:
@@ -314,6 +364,22 @@ async def test_every_page_hears_what_becomes_of_ones_turns(world: World) -> None
         assert not hers.unread
 
 
+async def test_every_page_hears_that_a_conversation_was_renamed(world: World) -> None:
+    ada, eve = await world.someone("ada"), await world.someone("eve")
+    path = f"/backend-api/conversation/{(await ada.send('!script')).conversation_id}"
+    async with page_of(ada) as page, page_of(eve) as hers:
+        assert not (await eve.http.patch(path, json={"title": "Hers"})).is_success
+        assert (await ada.http.patch(path, json={"is_pinned": True})).is_success
+        assert (await ada.http.patch(path, json={"title": "Mine"})).is_success
+        assert (await page.next("news"))["news"] == {
+            "type": "title_changed",
+            "conversation_id": path.rpartition("/")[2],
+            "title": "Mine",
+        }
+        await hers.asked("unsubscribe", topic_id="nothing")
+        assert not hers.unread
+
+
 async def test_an_old_line_makes_way_for_the_one_that_replaces_it(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
     async with page_of(ada) as old, page_of(eve) as hers:
@@ -323,6 +389,33 @@ async def test_an_old_line_makes_way_for_the_one_that_replaces_it(world: World) 
         async with line_to(await address(ada)) as new:
             await new.asked("connect", last_connection=hers.connection_id)
             await hers.asked("unsubscribe", topic_id="still here")
+
+
+def test_a_line_that_ends_late_is_the_only_one_that_is_forgotten() -> None:
+    sockets = Sockets()
+    old, new, newest = Plug("old"), Plug("new"), Plug("newest")
+    with ExitStack() as olds:
+        olds.enter_context(sockets.joined("ada", old))
+        with sockets.joined("ada", new):
+            sockets.supersede("ada", "old")
+        with sockets.joined("ada", newest):
+            olds.close()
+            assert sockets.num_open == 1
+            sockets.supersede("ada", "newest")
+            assert newest.is_told
+    assert sockets.num_open == 0
+
+
+@dataclass
+class Plug:
+    connection_id: str
+    is_told: bool = False
+
+    def hang_up(self, _: Hangup) -> None:
+        self.is_told = True
+
+    async def leave(self) -> None:
+        raise AssertionError("nobody asked for that")
 
 
 async def test_with_too_many_lines_the_oldest_is_closed(settings: Settings) -> None:

@@ -1,17 +1,24 @@
 """The WebSocket and those who mean it no good: every refusal is clear, and tells nothing."""
 
+import asyncio
 import time
+from typing import cast
 
 import httpx2
 import msgspec
 import pytest
+from starlette.applications import Starlette
 from tests.server.pages import address, hasty, line_to, page_of
 from tests.server.world import World, message
-from websockets.exceptions import InvalidStatus
+from uvicorn.config import Config
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.server import ServerState
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from hitsend.server.passes import sign
 from hitsend.server.people import Person
 from hitsend.server.resuming import ResumePass
+from hitsend.server.socket.line import MAX_PIECES, Line
 from hitsend.server.socket.rules import Rules
 from hitsend.server.socket.tickets import MAX_EACH, TICKET_S, Tickets
 from hitsend.settings import Settings
@@ -19,6 +26,9 @@ from hitsend.store import User
 
 TOPIC = "conversation-turn-"
 NOWHERE = TOPIC + "00000000-0000-4000-8000-000000000000"
+MASK = bytes(4)
+EMPTY_TEXT, EMPTY_PIECE = b"\x01\x80" + MASK, b"\x00\x80" + MASK
+PING = b"\x89\xfd" + MASK + bytes(125)
 
 
 async def refusal(url: str, **options: object) -> tuple[int, str]:
@@ -110,6 +120,17 @@ async def test_who_is_signed_out_is_thrown_out(world: World) -> None:
         assert await page.closed() == 4401
 
 
+async def test_with_a_ticket_whose_session_is_over_nothing_is_heard(world: World) -> None:
+    ada = await world.someone("ada")
+    url = await address(ada)
+    assert (await ada.http.post("/backend-api/accounts/sign-out")).status_code == 204
+    async with line_to(url) as page:
+        with pytest.raises(ConnectionClosed):
+            await page.ask("connect")
+        assert page.line.close_code == 4401
+        assert not page.unread
+
+
 async def test_a_ticket_goes_with_the_key_it_was_asked_for_with(world: World) -> None:
     ada = await world.someone("ada")
     program = await world.browser()
@@ -176,6 +197,56 @@ async def test_what_is_too_big_ends_the_line(world: World) -> None:
         assert await page.closed() == 4413
 
 
+async def test_a_body_is_no_larger_than_over_http(settings: Settings) -> None:
+    small = msgspec.structs.replace(settings, max_body_bytes=2000)
+    async with hasty(small) as world, page_of(await world.someone("ada")) as page:
+        refused = await page.ask("send", client_msg_id="m", body=message("x" * 2000))
+        assert refused["error"]["code"] == "too_large"
+
+
+async def test_too_many_commands_at_once_are_no_frame(world: World) -> None:
+    async with page_of(await world.someone("ada")) as page:
+        await page.tell_all(*[{"command": {"type": "pong"}}] * 256)
+        await page.asked("unsubscribe", topic_id="still here")
+        await page.tell_all(*[{"command": {"type": "pong"}}] * 257)
+        assert await page.closed() == 4400
+
+
+async def test_a_message_in_too_many_pieces_ends_the_line(world: World) -> None:
+    async with page_of(await world.someone("ada")) as page:
+        page.line.transport.write(EMPTY_TEXT + EMPTY_PIECE * (2 * MAX_PIECES))
+        assert await page.closed() == 4413
+
+
+async def test_who_pings_and_does_not_read_is_cut_off(world: World) -> None:
+    ada = await world.someone("ada")
+    async with page_of(ada) as page:
+        page.line.transport.pause_reading()
+        for _ in range(16):
+            page.line.transport.write(PING * 8192)
+        async with asyncio.timeout(20):
+            while world.house.sockets.num_open:
+                await ada.http.get("/healthz")
+        page.line.transport.abort()
+
+
+async def test_after_a_mistake_in_the_framing_nobody_is_there() -> None:
+    line = Line(Config(Starlette(), log_config=None), ServerState(), {})
+    line.handshake_complete = line.close_sent = True
+    with pytest.raises(ClientDisconnected):
+        await line.send({"type": "websocket.send", "text": "too late"})
+
+
+async def test_a_bug_is_logged_and_said(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = Rules(max_topics=cast(int, "many"))
+    async with hasty(settings, broken) as world, page_of(await world.someone("ada")) as page:
+        await page.tell_unheard("subscribe", topic_id=NOWHERE)
+        assert await page.closed() == 1011
+    assert "WS /backend-api/celsius/ws/connect failed" in caplog.messages
+
+
 async def test_who_talks_too_fast_is_cut_off(settings: Settings) -> None:
     slow = Rules(points_per_s=0.0, max_points=100.0)
     async with hasty(settings, slow) as world, page_of(await world.someone("ada")) as page:
@@ -224,17 +295,16 @@ def told(frame: dict[str, object]) -> object:
     return frame.get("error") or (sorted(reply) if isinstance(reply, dict) else reply)
 
 
-async def test_a_forged_token_ends_the_line_and_an_expired_one_the_try(world: World) -> None:
+async def test_a_token_that_does_not_hold_ends_the_try_and_not_the_line(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
     heard, other = await ada.send("!script\nmine"), await ada.send("!script\nmine too")
     topic_id, right = TOPIC + heard.turn_id, heard.of_type("resume_conversation_token")["token"]
     wrong = other.of_type("resume_conversation_token")["token"]
     hers = (await eve.send("!script\nhers")).of_type("resume_conversation_token")["token"]
-    for token in ("", "x", right[:-1], right + "x", wrong, hers):
-        async with page_of(ada) as page:
-            await page.tell_unheard("subscribe", topic_id=topic_id, token=token)
-            assert await page.closed() == 4403
     async with page_of(ada) as page:
+        for token in ("", "x", right[:-1], right + "x", wrong, hers):
+            refused = await page.ask("subscribe", topic_id=topic_id, token=token)
+            assert refused["error"]["code"] == "token_invalid"
         old = ResumePass(
             user_id=ada.user_id,
             conversation_id=heard.conversation_id,
@@ -247,6 +317,16 @@ async def test_a_forged_token_ends_the_line_and_an_expired_one_the_try(world: Wo
         assert refused["error"]["code"] == "token_expired"
         follower = await page.read(await page.follow(topic_id, token=right))
         assert follower.text == "mine"
+
+
+async def test_who_forges_tokens_has_to_work_before_they_send(world: World) -> None:
+    ada = await world.someone("ada")
+    topic_id = TOPIC + (await ada.send("!script\nmine")).turn_id
+    async with page_of(ada) as page:
+        for _ in range(12):
+            await page.ask("subscribe", topic_id=topic_id, token="forged")
+        refused = await page.ask("send", client_msg_id="m", body=message("let me in"))
+    assert refused["error"]["code"] == "proof_of_work_required"
 
 
 async def test_who_comes_back_a_thousand_times_a_second_is_slowed_down(world: World) -> None:

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.pages import Follower, Frame
-from tests.unit.wire.test_views import TOKEN, batches, cuts, travelling, turns
+from tests.unit.wire.test_views import TOKEN, batches, begun, cuts, stamped, travelling, turns
 
 from hitsend.events import Stamped
 from hitsend.server.resuming import Resumed, Standing
@@ -20,6 +21,7 @@ from hitsend.wire.v1 import V1View, channels
 RULES = Rules(window=wire.WindowSize(items=3, bytes=20_000), catchup_bytes=500)
 TURN = Standing("turn", "conversation", 1, None)
 MOST_TRIES = 200
+MUCH_LATER = 1e9
 
 faults = st.lists(
     st.sampled_from(["pass", "pass", "lose", "double", "delay", "garble"]), max_size=60
@@ -33,6 +35,33 @@ def test_a_page_comes_to_what_is_stored_whatever_happens_on_the_way(
     follower = asyncio.run(Story(log, at, iter(faults)).told())
     assert follower.messages == travelling(log)
     assert follower.of_type("message_stream_complete")
+
+
+@pytest.mark.parametrize("order_id", [None, 1])
+async def test_what_waits_for_room_need_not_be_acknowledged_yet(order_id: int | None) -> None:
+    story, line = Story(stamped(begun("Hello?")), [], iter(())), Busy()
+    topic = Topic("topic", RULES, line, order_id)
+    topic.task = asyncio.create_task(topic.push(story.resumed(0)))
+    async with asyncio.timeout(5):
+        await line.is_asked.wait()
+        assert not topic.is_overdue(MUCH_LATER)
+        line.is_asked.clear()
+        line.room.release()
+        await line.is_asked.wait()  # for what comes next
+        assert topic.is_overdue(MUCH_LATER)
+    topic.task.cancel()
+
+
+class Busy:
+    """A line on which nothing leaves for a while."""
+
+    def __init__(self) -> None:
+        self.is_asked = asyncio.Event()
+        self.room = asyncio.Semaphore(0)
+
+    async def say(self, _: wire.Frame) -> None:
+        self.is_asked.set()
+        await self.room.acquire()
 
 
 class Story:
@@ -59,8 +88,8 @@ class Story:
 
     async def _connect(self) -> None:
         self.said, self.late, self.page.early = [], [], {}
-        topic = Topic("topic", RULES, self)
-        topic.task = asyncio.create_task(topic.push(self._resumed(self.page.last), 1))
+        topic = Topic("topic", RULES, self, 1)
+        topic.task = asyncio.create_task(topic.push(self.resumed(self.page.last)))
         while frames := await self._arriving():
             for frame in frames:
                 for one in frame["reply"]["catchups"] if frame["type"] == "reply" else [frame]:
@@ -102,9 +131,9 @@ class Story:
 
     def _restart(self, topic: Topic) -> None:
         topic.task.cancel()
-        topic.task = asyncio.create_task(topic.push(self._resumed(0, is_compact=True)))
+        topic.task = asyncio.create_task(topic.push(self.resumed(0, is_compact=True)))
 
-    def _resumed(self, offset: int, is_compact: bool = False) -> Resumed:
+    def resumed(self, offset: int, is_compact: bool = False) -> Resumed:
         view = V1View(16, TOKEN)
         if is_compact:
             offset = max(len(self.log) - 3, 1)

@@ -68,11 +68,11 @@ async def prepare(person: Someone, text: str | None, **changes: Any) -> dict[str
     return prepared
 
 
-async def send_with(person: Someone, token: str, text: str) -> Heard:
+async def send_with(person: Someone, token: str, text: str, **changes: Any) -> Heard:
     async with person.http.stream(
         "POST",
         "/backend-api/f/conversation",
-        json=message(text),
+        json=message(text, **changes),
         headers={"x-conduit-token": token},
     ) as response:
         assert response.status_code == 200, await response.aread()
@@ -132,6 +132,23 @@ async def test_another_persons_conduit_token_is_ignored(world: World) -> None:
     prepared = await prepare(ada, "tell me more")
     heard = await send_with(eve, prepared["conduit_token"], "hello")
     assert await warmed_events(eve, heard) == []
+
+
+async def test_what_was_read_for_one_conversation_warms_no_other(world: World) -> None:
+    ada = await world.someone("ada")
+    first, other = await ada.send("!script\none two"), await ada.send("!script\nthree four")
+    assert first.answer
+    assert other.answer
+    here, there = (
+        {"conversation_id": one.conversation_id, "parent_message_id": one.answer["id"]}
+        for one in (first, other)
+        if one.answer
+    )
+    token = (await prepare(ada, "go on", **here))["conduit_token"]
+    elsewhere = await send_with(ada, token, "go on", **there)
+    assert await warmed_events(ada, elsewhere) == []
+    heard = await send_with(ada, token, "go on", **here)
+    assert len(await warmed_events(ada, heard)) == 1
 
 
 async def test_a_conversation_can_be_warmed_before_a_word_is_typed(world: World) -> None:

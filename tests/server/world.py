@@ -164,7 +164,7 @@ class World:
         )
         http = await self.browser()
         http.cookies.set(COOKIE, token)
-        http.headers["x-csrf-token"] = csrf_token(self.house.secret, session.id)
+        http.headers["x-csrf-token"] = csrf_token(self.house.csrf_secret, session.id)
         return Someone(http, name, user.id, key)
 
     async def password_of(self, name: str) -> None:

@@ -1,6 +1,7 @@
 """A turn outlives the connection that asked for it, and nothing is shown before it is stored."""
 
 import asyncio
+import gc
 import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, closing
@@ -8,23 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from hitsend.errors import Refused, Unavailable
+from hitsend.errors import Refused, StoreDown, Unavailable
 from hitsend.events import (
     AnswerStarted,
     AnyEvent,
     ContextBuilt,
     Stamped,
     TextArrived,
+    TitleChosen,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
     TurnStarted,
 )
+from hitsend.mailbox import Mailbox
 from hitsend.messages import Sampling
-from hitsend.runner import Runner
+from hitsend.runner import News, Runner
 from hitsend.store import NewTurn, Store
 from hitsend.wire.v1 import V1View
-from hitsend.work import RunningTurn
+from hitsend.work import RunningTurn, Work
 
 TURN = "00000000-0000-4000-8000-000000000001"
 TALK = "00000000-0000-4000-8000-000000000002"
@@ -314,3 +317,127 @@ async def test_a_store_that_breaks_for_one_turn_does_not_stop_the_others(world: 
     another = world.words("still here", gate=opened(), name="2")
     next_turn = await world.runner.start(world.user_id, another)
     assert text(await read(next_turn)) == "still here"
+
+
+class Held:
+    """A turn that waits to be accepted, as if a model had to be loaded for it first."""
+
+    def __init__(self, world: World) -> None:
+        self.has_come, self.may_go_on = asyncio.Event(), asyncio.Event()
+        self.starting = asyncio.create_task(world.runner.start(world.user_id, self._events(world)))
+
+    async def _events(self, world: World) -> AsyncGenerator[AnyEvent, None]:
+        async with aclosing(world.words("a", gate=asyncio.Event())) as words:
+            async for event in words:
+                yield event
+                if isinstance(event, TurnStarted):
+                    self.has_come.set()
+                    await self.may_go_on.wait()
+
+
+async def until_begun(world: World) -> RunningTurn:
+    async with asyncio.timeout(5), aclosing(world.runner.watch(world.user_id)) as news:
+        async for _ in news:
+            if turn := world.runner.find(TURN, world.user_id):
+                return turn
+    raise AssertionError("nothing was begun")
+
+
+async def test_a_sender_that_is_cancelled_leaves_a_turn_that_runs(world: World) -> None:
+    held = Held(world)
+    await held.has_come.wait()
+    held.starting.cancel()
+    await asyncio.wait([held.starting])
+    assert held.starting.cancelled()
+    held.may_go_on.set()
+    assert text(await first_text(await until_begun(world))) == "a"
+
+
+async def test_what_is_stopped_while_it_is_accepted_ends_once_it_is(world: World) -> None:
+    held = Held(world)
+    await held.has_come.wait()
+    await world.runner.stop(world.user_id, TALK + "another")
+    await world.runner.stop("somebody else")
+    await world.runner.stop(world.user_id, TALK)
+    held.may_go_on.set()
+    async with asyncio.timeout(5):
+        assert (await read(await held.starting))[-1].event == TurnFinished("stopped")
+
+
+async def test_stopping_something_else_does_not_stop_what_is_being_accepted(world: World) -> None:
+    held = Held(world)
+    await held.has_come.wait()
+    await world.runner.stop(world.user_id, TALK + "another")
+    await world.runner.stop("somebody else")
+    held.may_go_on.set()
+    assert text(await first_text(await held.starting)) == "a"
+
+
+async def test_a_turn_that_nobody_runs_cannot_be_read_yet(world: World) -> None:
+    async with aclosing(world.words(gate=opened())) as events:
+        async for event in events:
+            if isinstance(event, TurnAccepted):
+                break
+    with pytest.raises(Unavailable):
+        await world.runner.follow(TURN, world.user_id)
+
+
+async def test_a_title_that_cannot_be_stored_leaves_the_answer_whole(world: World) -> None:
+    ended = asyncio.Event()
+
+    async def named() -> AsyncGenerator[AnyEvent, None]:
+        async for event in world.words("all of it", gate=opened()):
+            yield event
+        await ended.wait()
+        yield TitleChosen("half a character: \ud83d", 2)
+
+    turn = await world.runner.start(world.user_id, named())
+    await turn.until_finished()
+    async with asyncio.timeout(1):
+        await turn.until_finished()  # it has: nothing is waited for
+    ended.set()
+    assert (await read(turn))[-1].event == END
+    assert (await world.store.turns.get(TURN, world.user_id)).state == "stop"
+    assert (await world.store.turns.events(TURN, world.user_id))[-1].event == END
+
+
+async def test_what_could_not_be_told_to_all_is_not_said_twice(world: World) -> None:
+    class Full(Mailbox[News]):
+        def put_nowait(self, letter: News) -> None:
+            raise RuntimeError("no room")
+
+    async def named() -> AsyncGenerator[AnyEvent, None]:
+        async for event in world.words("once", gate=asyncio.Event()):
+            yield event
+            if isinstance(event, TextArrived):
+                yield TitleChosen("Once", 1)
+
+    turn = await world.runner.start(world.user_id, named())
+    world.runner._watchers[world.user_id].add(Full())
+    await first_text(turn)
+    world.runner._watchers.clear()
+    another = world.words(gate=opened(), name="2")
+    await read(await world.runner.start(world.user_id, another))  # so the first is through
+    assert [stamped.seq for stamped in turn.log] == list(range(1, len(turn.log) + 1))
+    assert text(turn.log) == "once"
+    assert await world.store.turns.events(TURN, world.user_id) == turn.log
+
+
+async def test_trouble_with_a_cut_that_nobody_waits_for_is_logged(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_down, unlooked = asyncio.Event(), list[object]()
+
+    def tell(_: Work) -> None:
+        if is_down.is_set():
+            raise StoreDown("The disk failed.")
+
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unlooked.append(context))
+    work = Work(world.user_id, 0, world.words(gate=asyncio.Event()), tell)
+    await work.until_accepted(lambda: None)
+    is_down.set()
+    await asyncio.wait([work.begin_cut("stopped")])
+    del work
+    gc.collect()
+    assert unlooked == []
+    assert "The disk failed." in caplog.text

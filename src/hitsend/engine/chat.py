@@ -18,7 +18,7 @@ from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.upstream import Problem
 from hitsend.errors import Refused
 from hitsend.events import Span
-from hitsend.messages import Alternative, Message, Sampling, Token, Tool
+from hitsend.messages import UNTOLD, Alternative, Message, Sampling, Token, Tool
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
@@ -138,7 +138,7 @@ class _ChunkReader:
             self._calls.setdefault(delta.index, _WrittenCall()).add(delta)
         if choice.finish_reason is not None and self._calls:
             calls = [call.as_text() for _, call in sorted(self._calls.items())]
-            tokens.append(Token(-1, "\n".join(calls), None, at_ms))
+            tokens.append(Token(UNTOLD, "\n".join(calls), None, at_ms))
         return Piece(tokens, choice.finish_reason, chunk.usage, chunk.error)
 
 
@@ -163,9 +163,9 @@ def _tokens(content: str, logprobs: _Logprobs | None, at_ms: float) -> list[Toke
     """One for each the server told of; one for the whole piece where it told of none."""
     likely = (logprobs and logprobs.content) or ()
     if "".join([one.token for one in likely]) != content:
-        return [Token(-1, content, None, at_ms)]
-    return [Token(-1, one.token, one.logprob, at_ms, _alternatives(one)) for one in likely]
+        return [Token(UNTOLD, content, None, at_ms)]
+    return [Token(UNTOLD, one.token, one.logprob, at_ms, _alternatives(one)) for one in likely]
 
 
 def _alternatives(likely: _Likely) -> tuple[Alternative, ...]:
-    return tuple([Alternative(-1, one.token, one.logprob) for one in likely.top_logprobs])
+    return tuple([Alternative(UNTOLD, one.token, one.logprob) for one in likely.top_logprobs])

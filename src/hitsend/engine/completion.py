@@ -16,12 +16,11 @@ from hitsend.engine.http import Http
 from hitsend.engine.sse import SseReader
 from hitsend.engine.upstream import Problem, require_ok
 from hitsend.errors import EngineLost
-from hitsend.messages import Alternative, Token, Usage
+from hitsend.messages import UNTOLD, Alternative, Token, Usage
 
 IdsOfText: TypeAlias = Callable[[str], Awaitable[tuple[int, ...]]]
 
 REPLACEMENT = "\ufffd"
-UNTOLD = -1
 IMPOSSIBLE = -9999.0
 """The logprob of what a mask made impossible, which JSON cannot write."""
 

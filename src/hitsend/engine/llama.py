@@ -47,9 +47,9 @@ class LlamaEngine:
     def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
         self._settings = settings
         self._catalogue = catalogue
-        self._residents = Residents(settings, catalogue)
-        self._fetches = Fetches(catalogue)
         self._spare_time = SpareTime()
+        self._residents = Residents(settings, catalogue, self._spare_time)
+        self._fetches = Fetches(catalogue)
         self._known_schemas: dict[str, None] = {}
 
     async def start(self) -> None:

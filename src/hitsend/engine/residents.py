@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterator
 from hitsend.engine.catalogue import Catalogue
 from hitsend.engine.contract import Download, EngineStatus
 from hitsend.engine.resident import Resident
+from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.weights import Weights
 from hitsend.errors import Conflict, EngineDown, Refused, Unavailable, UnknownModel
 from hitsend.settings import Settings
@@ -24,9 +25,10 @@ UNUSED_S = 5.0
 
 
 class Residents:
-    def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
+    def __init__(self, settings: Settings, catalogue: Catalogue, spare_time: SpareTime) -> None:
         self._settings = settings
         self._catalogue = catalogue
+        self._spare_time = spare_time
         self._residents: dict[str, Resident] = {}
         self._default: Resident | None = None
         self._is_decided = asyncio.Event()
@@ -55,7 +57,7 @@ class Residents:
         resident = self._residents.get(name)
         if resident is None:
             weights = await self._on_disk(name)
-            resident = self._residents.get(name) or self._load(weights)
+            resident = await self._load(weights)
         await resident.until_ready(self._settings.engine_wait_s)
         return resident
 
@@ -126,7 +128,13 @@ class Residents:
         names = ", ".join(weights.name for weights in found) or "none yet"
         raise UnknownModel(f"There is no model {name!r} here. There is: {names}.", param="model")
 
-    def _load(self, weights: Weights) -> Resident:
+    async def _load(self, weights: Weights) -> Resident:
+        """What nobody waits for may use the model that has to leave. It is ended first."""
+        with self._spare_time.person():
+            await self._spare_time.end()
+            return self._residents.get(weights.name) or self._take_place(weights)
+
+    def _take_place(self, weights: Weights) -> Resident:
         """No one can come between: its place is taken at once, and it starts when it is free."""
         leaving = self._leaving() if len(self._residents) >= NUM_RESIDENTS else None
         resident = Resident(weights, self._settings)
@@ -190,7 +198,7 @@ class Residents:
         try:
             weights = await self._catalogue.pull(name, self._take_progress)
             self._downloads.pop(name, None)
-            resident = self._residents.get(weights.name) or self._load(weights)
+            resident = self._residents.get(weights.name) or await self._load(weights)
             await resident.until_ready(LOADING_S)
         except (Refused, Unavailable) as error:
             self._take_problem(name, error.message)

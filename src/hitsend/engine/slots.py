@@ -5,8 +5,9 @@ full. So a prompt is let in only when it and its longest answer fit beside the o
 
 Each lane is first come, first served. The lanes stand in a ring: one that was served goes to its
 end, where newcomers stand too, and goes there again when its answer ends; those with the fewest
-answers running are served first. So nobody is overtaken for ever: a lane without a running answer
-only moves forward. Whose lane it is, is not known here.
+answers running are served first. So a lane without a running answer only moves forward, and is not
+overtaken for ever; one that has some waits for as long as others with fewer keep coming. Whose lane
+it is, is not known here.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """An engine's spare time: what nobody waits for (reading ahead, titles, suggestions) runs in it.
 
 There is spare time while no person's answer runs or waits. One thing at a time uses it, and is
-ended as soon as a person comes who waits for something else. What is done in it is not known here.
+ended as soon as a person comes. What is done in it is not known here.
 """
 
 import asyncio
@@ -27,13 +27,11 @@ class SpareTime:
         self._running: asyncio.Task[object] | None = None
         self._read: Prompt | None = None
         """What it reads, if it reads ahead."""
-        self._is_wanted = False
-        """A person has come to wait for it."""
 
     @property
     def is_over(self) -> bool:
         """Whether what runs in it should come to its end."""
-        return self._num_persons > 0 and not self._is_wanted
+        return self._num_persons > 0
 
     @contextmanager
     def person(self) -> Iterator[None]:
@@ -47,16 +45,13 @@ class SpareTime:
             if not self._num_persons:
                 self._is_idle.set()
 
-    async def end(self, prompt: Prompt) -> None:
-        """Before a person's prompt is asked. What reads the start of this very prompt is half the
-        work: it is theirs from now on, and waited for. Everything else is left off at once."""
+    async def end(self, prompt: Prompt | None = None) -> None:
+        """Before a person's prompt is asked. What reads the start of this very prompt comes to an
+        end by itself: the step it is at is waited for, and the person's own request goes on from
+        there. Everything else is left off at once."""
         if (running := self._running) is None:
             return
-        if self._read is not None and _begins_with(prompt, self._read):
-            self._is_wanted = True
-        elif self._is_wanted:
-            return
-        else:
+        if not (prompt and self._read and _begins_with(prompt, self._read)):
             running.cancel()
         await asyncio.wait([running])
 
@@ -90,8 +85,10 @@ class SpareTime:
             await asyncio.wait([task])
         finally:
             task.cancel()
-            await asyncio.wait([task])
-            self._running, self._read, self._is_wanted = None, None, False
+            try:
+                await asyncio.wait([task])
+            finally:
+                self._running, self._read = None, None
         if task.cancelled():
             raise GaveWay
         return task.result()

@@ -13,14 +13,14 @@ import msgspec
 from hitsend.engine import encoding
 from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
 from hitsend.engine.hearing import Count, Piece, listen
-from hitsend.engine.http import Http
+from hitsend.engine.http import Answer, Http
 from hitsend.engine.look_alikes import LookAlikes
 from hitsend.engine.openai_request import Json, sampling_json
 from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.token_strings import bytes_of
 from hitsend.engine.upstream import Problem, read_answer
 from hitsend.errors import Refused
-from hitsend.messages import Alternative, Message, Sampling, Token, Tool
+from hitsend.messages import UNTOLD, Alternative, Message, Sampling, Token, Tool
 
 MAX_KEPT_TEXTS = 4096
 PROBE: tuple[Json, ...] = ({"role": "user", "content": "What does 1 + 1 make?"},)
@@ -110,7 +110,9 @@ class VllmModel:
         return tuple(ids)
 
     async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
-        return await self._text(ids)
+        """None where there are no such tokens."""
+        answer = await self._detokenize(ids)
+        return read_answer(answer, _Detokenized).prompt if answer.status == 200 else None
 
     def is_plain(self, text: str) -> bool:
         return self._look_alikes.is_plain(text)
@@ -146,9 +148,11 @@ class VllmModel:
         return read_answer(answer, _Tokenized, self._name)
 
     async def _text(self, ids: tuple[int, ...]) -> str:
+        return read_answer(await self._detokenize(ids), _Detokenized, self._name).prompt
+
+    async def _detokenize(self, ids: tuple[int, ...]) -> Answer:
         request = {"model": self._name, "tokens": ids}
-        answer = await self._http.request("POST", "/detokenize", msgspec.json.encode(request))
-        return read_answer(answer, _Detokenized, self._name).prompt
+        return await self._http.request("POST", "/detokenize", msgspec.json.encode(request))
 
 
 def _request(prompt: Prompt, sampling: Sampling) -> Json:
@@ -193,7 +197,7 @@ def _read_chunk(value: bytes, at_ms: float) -> Piece:
 
 
 def _tokens(choice: _Choice, at_ms: float) -> list[Token]:
-    ids = choice.token_ids or ((-1,) if choice.text else ())
+    ids = choice.token_ids or ((UNTOLD,) if choice.text else ())
     if not ids:
         return []
     texts = _texts(choice, len(ids))
@@ -223,4 +227,4 @@ def _likelihoods(
 
 def _alternatives(top: dict[str, float]) -> tuple[Alternative, ...]:
     """vLLM names alternatives by their text, or by their id, not by both."""
-    return tuple([Alternative(-1, text, logprob) for text, logprob in top.items()])
+    return tuple([Alternative(UNTOLD, text, logprob) for text, logprob in top.items()])

@@ -1,11 +1,16 @@
 """May this call start a turn now? The gate and the limits, in the order in which they are cheap."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from hitsend.server.calls import Call
+from hitsend.allowance import Allowance
+from hitsend.errors import PassInvalid, QuotaSpent, TooFast
+from hitsend.server.calls import Call, House
 from hitsend.server.limiting import limits_of
+from hitsend.server.people import Person
 from hitsend.server.proofs import Holder
-from hitsend.server.rates import rate_headers
+from hitsend.server.rates import telling
 from hitsend.store import allowance
 
 TOKEN = "hitsend-sentinel-token"
@@ -14,8 +19,8 @@ MAX_DEVICE_CHARS = 64
 NO_DEVICE = "-"
 
 
-async def admit_call(call: Call) -> dict[str, str]:
-    """What the answer says of the limits, as headers. Raises ProofNeeded and TooFast."""
+async def admit_call(call: Call) -> list[Allowance]:
+    """What is left of the limits. Raises ProofNeeded and TooFast."""
     check_gate(call)
     return await check_limits(call)
 
@@ -24,11 +29,26 @@ def check_gate(call: Call) -> None:
     call.house.gate.check(holder_of(call), token_of(call))
 
 
-async def check_limits(call: Call) -> dict[str, str]:
+async def check_limits(call: Call) -> list[Allowance]:
     """Tokens are taken with the turn itself: what is told of them here is what it finds."""
-    requests, tokens = await limits_of(call)
-    taken, now = call.house.meter.take(requests), time.time()
-    return rate_headers([*taken, *(allowance(budget, now) for budget in tokens)])
+    requests, budgets = await limits_of(call)
+    now = time.time()
+    tokens = [allowance(budget, now) for budget in budgets]
+    with telling(tokens):
+        return call.house.meter.take(requests) + tokens
+
+
+@contextmanager
+def blaming(house: House, person: Person) -> Iterator[None]:
+    """The gate asks more work of a browser whose sends, resumes and proofs are refused again and
+    again. A program's refusals are no fault of whoever sits before the page, and a day that is
+    spent is no haste."""
+    try:
+        yield
+    except (TooFast, PassInvalid) as error:
+        if person.session is not None and not isinstance(error, QuotaSpent):
+            house.gate.blame(person.user.id)
+        raise
 
 
 def holder_of(call: Call) -> Holder:

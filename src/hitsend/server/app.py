@@ -1,8 +1,10 @@
 """Puts the parts together: the one place where things are built."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -24,6 +26,11 @@ from hitsend.server.warming import Warming, keep_instructions_warm
 from hitsend.settings import Settings
 from hitsend.store import Store
 from hitsend.turn import Services
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 5.0
+"""Before what should run for ever, and stopped, is begun again."""
 
 
 def build_app(house: House) -> Starlette:
@@ -54,20 +61,21 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         stack.push_async_callback(runner.close)
         await runner.open()
         streams = OpenStreams(store)
-        await stack.enter_async_context(_running(streams.watch()))
-        await stack.enter_async_context(_running(erase_forever(store)))
+        await stack.enter_async_context(_running(streams.watch))
+        await stack.enter_async_context(_running(partial(erase_forever, store)))
         await engine.start()
         services = Services(settings, store, engine)
         warming, suggesting = Warming(engine), Suggesting(engine, settings.instructions)
         stack.push_async_callback(warming.close)
         stack.push_async_callback(suggesting.close)
         if settings.prewarm:
-            await stack.enter_async_context(_running(keep_instructions_warm(services)))
-        secret = await store.secret("csrf")
+            await stack.enter_async_context(_running(partial(keep_instructions_warm, services)))
+        secret = await store.secret("passes")
         yield House(
             services=services,
             runner=runner,
             secret=secret,
+            csrf_secret=await store.secret("csrf"),
             throttle=Throttle(settings.sign_in_tries),
             founding=asyncio.Lock(),
             importing=asyncio.Lock(),
@@ -80,13 +88,23 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
 
 
 @asynccontextmanager
-async def _running(forever: Coroutine[None, None, None]) -> AsyncGenerator[None]:
-    task = asyncio.create_task(forever)
+async def _running(forever: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+    task = asyncio.create_task(kept_running(forever))
     try:
         yield
     finally:
         task.cancel()
         await asyncio.wait({task})
+
+
+async def kept_running(forever: Callable[[], Awaitable[None]], again_s: float = AGAIN_S) -> None:
+    """A bug must not end it: nobody would notice what is no longer done."""
+    while True:
+        try:
+            await forever()
+        except Exception:
+            log.exception("what runs in the background has stopped, and is begun again")
+        await asyncio.sleep(again_s)
 
 
 def build_engine(settings: Settings) -> Engine:

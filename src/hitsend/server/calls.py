@@ -56,6 +56,8 @@ class House:
     services: Services
     runner: Runner
     secret: bytes
+    """Of every pass that is handed out."""
+    csrf_secret: bytes
     throttle: Throttle
     founding: asyncio.Lock
     """Held while the first account is made, so that a crowd costs one password hash."""

@@ -91,6 +91,7 @@ class Connection(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._expect_within(None)  # from here on the socket's own rules hold
+        self._expect_reading(None)
         super().handle_websocket_upgrade()
 
     @property

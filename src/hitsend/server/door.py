@@ -1,32 +1,33 @@
 """The door every request comes through: who is it, may they, and what is sent back with it.
 
-Here stands one of the two broad handlers (the other is the runner's): a bug answers 500, is
-logged, and ends nothing else.
+Here stands one of the broad handlers (the others are the runner's, and that of what runs in the
+background): a bug answers 500, is logged, and ends nothing else.
 """
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeAlias
 from uuid import uuid4
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from hitsend.errors import (
     HitsendError,
     MethodNotAllowed,
     NotAllowed,
     NotFound,
-    PassInvalid,
-    TooFast,
     Unauthenticated,
 )
 from hitsend.server.calls import Access, Call, Endpoint, House, SocketEndpoint
 from hitsend.server.compression import compressed
 from hitsend.server.failures import failure
 from hitsend.server.people import Person, identify, refresh, set_cookie
+from hitsend.server.socket.rules import Hangup
+from hitsend.server.socket.socket import hang_up
 from hitsend.server.streams import RevocableStream, TurnStream
 from hitsend.settings import Settings, is_loopback, listed
 
@@ -46,6 +47,7 @@ HEADERS = {
     "x-content-type-options": "nosniff",
 }
 HEADERS_OF_STREAMS = {"x-content-type-options": "nosniff"}
+BROKEN = "Something broke on our side. It has been logged."
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -60,8 +62,7 @@ def entry(endpoint: Endpoint, house: House) -> Entry:
             response = Response(status_code=499)  # nobody is there to read it
         except Exception:
             log.exception("%s %s failed", endpoint.method, endpoint.path)
-            broken = HitsendError("Something broke on our side. It has been logged.")
-            response = failure(broken, request.url.path)
+            response = failure(HitsendError(BROKEN), request.url.path)
         return _dressed(await compressed(response, request))
 
     return enter
@@ -70,12 +71,27 @@ def entry(endpoint: Endpoint, house: House) -> Entry:
 def socket_entry(endpoint: SocketEndpoint, house: House) -> SocketEntry:
     async def enter(line: WebSocket) -> None:
         try:
-            _check_host(line, house.services.settings)
-            await endpoint.handler(line, house)
+            with suppress(WebSocketDisconnect):  # nobody is there to hear more
+                _check_host(line, house.services.settings)
+                await endpoint.handler(line, house)
         except HitsendError as error:  # which can only be before the handshake
-            await line.send_denial_response(_dressed(failure(error, line.url.path)))
+            await _deny(line, error)
+        except Exception:
+            log.exception("%s %s failed", endpoint.method, endpoint.path)
+            await _break_off(line)
 
     return enter
+
+
+async def _break_off(line: WebSocket) -> None:
+    if line.application_state is WebSocketState.CONNECTING:
+        await _deny(line, HitsendError(BROKEN))
+    else:
+        await hang_up(line, Hangup(Hangup.BROKEN, BROKEN))
+
+
+async def _deny(line: WebSocket, error: HitsendError) -> None:
+    await line.send_denial_response(_dressed(failure(error, line.url.path)))
 
 
 async def lost(request: Request, error: Exception) -> Response:
@@ -94,7 +110,7 @@ async def _served(endpoint: Endpoint, request: Request, house: House) -> Respons
         return await endpoint.handler(Call(request, house, None))
     session = caller.session
     token = await refresh(session, request, house.services.store) if session else None
-    response = await _handled(endpoint, Call(request, house, caller))
+    response = await endpoint.handler(Call(request, house, caller))
     if session and token and "set-cookie" not in response.headers:
         set_cookie(request, response, token, session.expires_at)
     if isinstance(response, RevocableStream):
@@ -102,21 +118,10 @@ async def _served(endpoint: Endpoint, request: Request, house: House) -> Respons
     return response
 
 
-async def _handled(endpoint: Endpoint, call: Call) -> Response:
-    """The gate asks more work of a browser that is refused again and again. A program's refusals
-    are no fault of whoever sits before the page."""
-    try:
-        return await endpoint.handler(call)
-    except (TooFast, NotAllowed, PassInvalid):
-        if call.person.session is not None:
-            call.house.gate.blame(call.user_id)
-        raise
-
-
 async def _admitted(access: Access, request: Request, house: House) -> Person | None:
     if access is Access.ANYONE:
         return None
-    person = await identify(request, house.services.store, house.secret)
+    person = await identify(request, house.services.store, house.csrf_secret)
     if person is None:
         raise Unauthenticated("Sign in, or send an API key: Authorization: Bearer hs-…")
     if access is Access.KEY and person.session is not None:

@@ -32,9 +32,10 @@ LOADS = (0.5, 0.75, 0.9)
 SCORES = (10.0, 20.0, 40.0, 80.0)
 """Refusals of late. Each that is reached is a step."""
 HALF_LIFE_S = 300.0
-MIN_SCORE = 0.1
+MAX_SCORE = 100.0
+"""So that a while without refusals is enough, however many there were."""
 MAX_SCORES = 1000
-"""Of people, before those with less than the least score are forgotten."""
+"""Of people. Then whoever was not refused for the longest time is forgotten."""
 
 C = TypeVar("C", Challenge, Earned)
 
@@ -56,14 +57,14 @@ class Gate:
         self._load = load
         self._now = now
         self._redeemed = Redeemed()
-        self._standing = Standing(now)
+        self._refusals = Refusals(now)
 
     def bits(self, holder: Holder) -> int:
         """How much work is asked of them now: 2^bits hashes, or none at 0."""
         mode, bits = self._settings.gate, self._settings.gate_difficulty
         if holder.is_exempt or mode == "off":
             return 0
-        score = self._standing.score(holder.user_id)
+        score = self._refusals.score(holder.user_id)
         num_steps = _num_reached(LOADS, self._load()) + _num_reached(SCORES, score)
         if mode == "auto":
             if num_steps == 0:
@@ -118,8 +119,8 @@ class Gate:
         return self._earn(holder, earned.bits, earned.earned_at)
 
     def blame(self, user_id: str) -> None:
-        """They were refused something: too fast, not allowed, or not true."""
-        self._standing.blame(user_id)
+        """They were refused something: too fast, or not true."""
+        self._refusals.add(user_id)
 
     def _read(self, secret: bytes, kind: type[C], holder: Holder, token: str) -> C:
         claims = passes.read(secret, kind, token, holder.user_id)
@@ -146,25 +147,25 @@ class Gate:
         return passes.sign(self._secret, earned), earned
 
 
-class Standing:
+class Refusals:
     """How often each person was refused something of late; half of it is forgotten in a while."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._scores: dict[str, tuple[float, float]] = {}
+        """Whoever was refused last stands last."""
 
     def score(self, user_id: str) -> float:
         score, since = self._scores.get(user_id, (0.0, 0.0))
         age_s = max(0.0, self._now() - since)
         return float(score * 0.5 ** (age_s / HALF_LIFE_S))
 
-    def blame(self, user_id: str) -> None:
-        self._scores[user_id] = (self.score(user_id) + 1, self._now())
+    def add(self, user_id: str) -> None:
+        score = min(self.score(user_id) + 1, MAX_SCORE)
+        self._scores.pop(user_id, None)
+        self._scores[user_id] = (score, self._now())
         if len(self._scores) > MAX_SCORES:
-            kept = {
-                who: score for who, score in self._scores.items() if self.score(who) >= MIN_SCORE
-            }
-            self._scores = kept
+            del self._scores[next(iter(self._scores))]
 
 
 def _num_reached(steps: Sequence[float], value: float) -> int:
@@ -172,7 +173,8 @@ def _num_reached(steps: Sequence[float], value: float) -> int:
 
 
 def _check_enough(earned: Earned, bits: int) -> None:
-    if earned.bits + SPARE_BITS < bits:
+    is_little = earned.bits == 0 or earned.bits + SPARE_BITS < bits
+    if bits > 0 and is_little:
         raise _needed("More work is asked for now than this token was earned with.")
 
 

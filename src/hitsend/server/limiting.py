@@ -28,4 +28,4 @@ async def limits_of(call: Call) -> InForce:
         ("address", client.host if client else ""): bounds.address.requests_per_minute,
     }
     requests = {who: limit for who, limit in limits.items() if limit is not None}
-    return InForce(requests, await store.ledger.budgets(call.user_id, key_id))
+    return InForce(requests, await store.ledger.budgets(bounds, call.user_id, key_id))

@@ -10,10 +10,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from hitsend.allowance import Allowance
+from hitsend.allowance import MINUTE_S, Allowance
 from hitsend.errors import TooFast
-
-MINUTE_S = 60.0
 
 Who: TypeAlias = tuple[str, str]
 """A person, a key or an address."""

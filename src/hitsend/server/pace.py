@@ -20,6 +20,7 @@ class Pace:
         self._now = now
         self._took: deque[float] = deque(maxlen=NUM_REMEMBERED)
         self._off_until: float | None = None
+        self._is_trial = False
 
     @property
     def is_off(self) -> bool:
@@ -30,12 +31,20 @@ class Pace:
         if self.is_off:
             return False
         if self._off_until is not None:
+            self._is_trial = True
             self._off_until = self._now() + OFF_S  # the others wait for how the trial ends
         return True
 
+    def told_nothing(self) -> None:
+        """It was given up before it could be said how long it takes. The next may be the trial."""
+        if self._is_trial:
+            self._is_trial = False
+            self._off_until = self._now()
+
     def took(self, seconds: float) -> None:
         """A trial decides by itself; otherwise the middle of the last times does."""
-        if self._off_until is not None:
+        if self._is_trial:
+            self._is_trial = False
             self._took.clear()
             self._off_until = None if seconds <= self._budget_s else self._now() + OFF_S
         self._took.append(seconds)

@@ -1,9 +1,11 @@
 """What is left of one's limits, as the headers OpenAI's SDKs know."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from hitsend.allowance import Allowance
+from hitsend.errors import TooFast
 
 
 def rate_headers(allowances: Iterable[Allowance]) -> dict[str, str]:
@@ -19,6 +21,16 @@ def rate_headers(allowances: Iterable[Allowance]) -> dict[str, str]:
             (f"x-ratelimit-reset-{counted}", duration(one.reset_s)),
         )
     }
+
+
+@contextmanager
+def telling(left: Iterable[Allowance]) -> Iterator[None]:
+    """Whoever meets one limit hears of the others too."""
+    try:
+        yield
+    except TooFast as error:
+        error.allowances = (*error.allowances, *left)
+        raise
 
 
 def duration(seconds: float) -> str:

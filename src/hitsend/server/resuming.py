@@ -9,10 +9,12 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from typing import ClassVar, NamedTuple
 
-from hitsend.errors import Gone, NotFound, PassInvalid, Unavailable
+from hitsend.errors import Gone, PassInvalid
 from hitsend.events import Stamped, TextArrived
+from hitsend.runner import check_readable, told
 from hitsend.server import passes
 from hitsend.server.calls import House
+from hitsend.store.turns import no_turn
 from hitsend.wire import typed
 from hitsend.wire.v1 import V1View, channels
 from hitsend.work import is_end
@@ -85,16 +87,15 @@ async def opened(
     turn = await find_turn(house, user_id, turn_id)
     check_streamed(turn, settings.resume_s)
     running = house.runner.find(turn_id, user_id)
-    if running is None and turn.finished_at is None:
-        # On its way from the store to the runner, or left behind by a disk that refused.
-        raise Unavailable("This answer cannot be read yet. Try again.", retry_after_s=1)
+    if running is None:
+        check_readable(turn.finished_at)
     log = list(running.log) if running else await _stored(house, user_id, turn_id)
     token = resume_token(house, user_id, turn)
     # Not on the event loop: whoever comes back to a long answer has everyone else waiting.
     view = V1View(settings.pad, token)
     opening = await asyncio.to_thread(_open, view, turn, log, offset, is_compact)
     after = view.seq
-    coming = running.follow(after, settings.heartbeat_s) if running else _told(log[after:])
+    coming = running.follow(after, settings.heartbeat_s) if running else told(log[after:])
     return Resumed(turn, view, opening, token, len(log), coming)
 
 
@@ -136,10 +137,6 @@ def check_claims(claims: ResumePass, turn: Standing) -> None:
         raise PassInvalid("This token is for another stream.")
 
 
-def no_turn() -> NotFound:
-    return NotFound("There is no such turn.", param="turn_exchange_id")
-
-
 def _open(
     view: V1View, turn: Standing, log: Sequence[Stamped], offset: int | None, is_compact: bool
 ) -> typed.Opening:
@@ -167,8 +164,3 @@ def _is_far_behind(missed: Sequence[Stamped]) -> bool:
 
 async def _stored(house: House, user_id: str, turn_id: str) -> list[Stamped]:
     return await house.services.store.turns.events(turn_id, user_id)
-
-
-async def _told(events: Sequence[Stamped]) -> AsyncGenerator[Sequence[Stamped], None]:
-    if events:
-        yield events

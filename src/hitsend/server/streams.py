@@ -18,6 +18,7 @@ from hitsend.errors import StoreDown
 from hitsend.events import Stamped
 from hitsend.store import Store
 from hitsend.wire.sse import DONE, heartbeat
+from hitsend.work import is_end
 
 log = logging.getLogger(__name__)
 
@@ -120,16 +121,22 @@ def stream(
     batches: AsyncGenerator[Sequence[Stamped], None],
     headers: dict[str, str],
     opening: bytes = b"",
+    *,
+    has_ended: bool = False,
 ) -> TurnStream:
+    """`has_ended` says that the turn's end may lie before the first batch."""
     return TurnStream(
-        _encoded(view, batches, opening),
+        _encoded(view, batches, opening, has_ended),
         media_type="text/event-stream",
         headers=HEADERS | headers,
     )
 
 
 async def _encoded(
-    view: View, batches: AsyncGenerator[Sequence[Stamped], None], opening: bytes
+    view: View,
+    batches: AsyncGenerator[Sequence[Stamped], None],
+    opening: bytes,
+    has_ended: bool,
 ) -> AsyncGenerator[bytes, None]:
     if opening:
         yield opening
@@ -137,11 +144,13 @@ async def _encoded(
         async for batch in batches:
             if not batch:
                 yield heartbeat(int(time.time() * 1000))
+            has_ended = has_ended or any(is_end(stamped.event) for stamped in batch)
             for chunk in _chunks(view.pieces(batch)):
                 yield chunk
                 if len(chunk) >= CHUNK_BYTES:
                     await asyncio.sleep(0)  # a reader far behind keeps nobody else waiting
-    yield DONE
+    if has_ended:  # a log that broke off is not over: its reader is to come back
+        yield DONE
 
 
 def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ time, also when it was too long, and a machine that is too slow for it stops try
 """
 
 import asyncio
+import logging
 import time
 
 import msgspec
@@ -14,6 +15,8 @@ from hitsend.engine import Engine, GaveWay, Prompt
 from hitsend.errors import HitsendError
 from hitsend.messages import Message, Sampling, Text
 from hitsend.server.pace import Pace
+
+log = logging.getLogger(__name__)
 
 BUDGET_S = 0.15
 LEARN_S = 0.6
@@ -37,17 +40,16 @@ class Suggesting:
         same person ends the older one, and so does leaving."""
         if (older := self._trying.get(user_id)) is not None:
             older.cancel()
-        if not self.pace.may_try():
-            return ""
         trying = asyncio.create_task(self._try(model, typed))
         self._trying[user_id] = trying
-        trying.add_done_callback(lambda _: self._forget(user_id, trying))
+        trying.add_done_callback(lambda _: self._end(user_id, trying))
         try:
             done, _ = await asyncio.wait([trying], timeout=BUDGET_S)
         except asyncio.CancelledError:
             trying.cancel()
             raise
-        return trying.result() if done and not trying.cancelled() else ""
+        is_there = done and not trying.cancelled() and trying.exception() is None
+        return trying.result() if is_there else ""
 
     async def close(self) -> None:
         trying = list(self._trying.values())
@@ -56,25 +58,33 @@ class Suggesting:
         if trying:
             await asyncio.wait(trying)
 
-    def _forget(self, user_id: str, trying: asyncio.Task[str]) -> None:
+    def _end(self, user_id: str, trying: asyncio.Task[str]) -> None:
+        """A bug costs no more than the suggestion, and is not hidden."""
         if self._trying.get(user_id) is trying:
             del self._trying[user_id]
+        if not trying.cancelled() and (bug := trying.exception()):
+            log.error("a suggestion failed", exc_info=bug)
 
     async def _try(self, model: str, typed: str) -> str:
-        began = time.monotonic()
+        if not self.pace.may_try():
+            return ""
+        began, is_whole = time.monotonic(), False
         try:
             async with asyncio.timeout(LEARN_S):
                 written = await self._continued(model, typed)
-        except (GaveWay, HitsendError):
-            return ""  # says nothing of the pace
-        except (TimeoutError, asyncio.CancelledError) as given_up:
-            if (took_s := time.monotonic() - began) > BUDGET_S:
-                self.pace.took(took_s)
-            if isinstance(given_up, asyncio.CancelledError):
-                raise
+            is_whole = True
+        except (GaveWay, HitsendError, TimeoutError):
             return ""
-        self.pace.took(time.monotonic() - began)
+        finally:
+            self._learn(time.monotonic() - began, is_whole)
         return continuation(typed, written)
+
+    def _learn(self, took_s: float, is_whole: bool) -> None:
+        """What ended early may have been too slow already; otherwise it says nothing."""
+        if is_whole or took_s > BUDGET_S:
+            self.pace.took(took_s)
+        else:
+            self.pace.told_nothing()
 
     async def _continued(self, model: str, typed: str) -> str:
         await self._engine.require_ready(model)

@@ -126,7 +126,7 @@ class Reading:
 
     @property
     def warmth(self) -> Warmth:
-        return Warmth(self.is_whole, self._prefix.num_tokens, self._read_ms)
+        return Warmth(self.is_whole, self._prefix.model, self._prefix.ids, self._read_ms)
 
     def go_on_to(self, prefix: Prompt) -> bool:
         """Whether this is its own beginning: then it is read up to there."""

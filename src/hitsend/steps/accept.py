@@ -1,11 +1,9 @@
 """Step 5. From here on it is ours: the message is stored before anyone hears of it."""
 
-import msgspec
-
 from hitsend.crash import crash_here
 from hitsend.engine import Prompt
 from hitsend.events import AnyEvent, MessageAdded, PromptWarmed, TitleChosen, TurnAccepted
-from hitsend.send import Turn
+from hitsend.send import Turn, Warmth
 from hitsend.store import NewTurn, Store
 from hitsend.titles import title_from
 
@@ -16,13 +14,18 @@ async def accept(turn: Turn, prompt: Prompt, store: Store) -> tuple[int, list[An
     num_granted = await store.turns.accept(_new_turn(turn, prompt, title))
     crash_here("accepted")
     events: list[AnyEvent] = [TurnAccepted()]
-    if turn.send.warmth:
-        events.append(PromptWarmed(*msgspec.structs.astuple(turn.send.warmth)))
+    if (warmth := turn.send.warmth) and _is_begun(prompt, warmth):
+        events.append(PromptWarmed(warmth.is_whole, len(warmth.ids), warmth.read_ms))
     if turn.said and turn.send.message_id:
         events.append(MessageAdded(turn.send.message_id, turn.send.parent_id, turn.said))
     if title:
         events.append(TitleChosen(title, revision=1))
     return num_granted, events
+
+
+def _is_begun(prompt: Prompt, warmth: Warmth) -> bool:
+    """Whether this is what was read ahead, and not something of another conversation."""
+    return prompt.model == warmth.model and prompt.ids[: len(warmth.ids)] == warmth.ids
 
 
 def _new_turn(turn: Turn, prompt: Prompt, title: str) -> NewTurn:

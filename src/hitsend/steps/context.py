@@ -5,13 +5,10 @@ from itertools import groupby, takewhile
 
 from hitsend.errors import Conflict, Refused
 from hitsend.events import Action, AnyEvent, ContextBuilt, Ending, Section, TextArrived
-from hitsend.messages import Begun, Message, Part, Text
+from hitsend.messages import UNTOLD, Begun, Message, Part, Text
 from hitsend.send import Turn
 from hitsend.settings import Settings
 from hitsend.store import Store, StoredMessage
-
-UNTOLD = -1
-"""The id of a token the engine did not tell."""
 
 CUT_SHORT: frozenset[Ending] = frozenset({"length", "stopped", "interrupted", "failed"})
 

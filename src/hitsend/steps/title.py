@@ -7,11 +7,10 @@ words stay.
 
 import asyncio
 import re
-from collections.abc import Sequence
 
 from hitsend.engine import Engine, GaveWay
 from hitsend.errors import HitsendError
-from hitsend.events import AnswerFinished, AnyEvent, TextArrived
+from hitsend.events import Ending
 from hitsend.messages import Message, Sampling, Source, Text
 from hitsend.send import Turn
 from hitsend.titles import MOST_CHARS, title_from
@@ -42,21 +41,24 @@ EXAMPLES = (
 )
 
 
-async def find_title(turn: Turn, heard: Sequence[AnyEvent], engine: Engine) -> str | None:
+def wants_title(turn: Turn, ending: Ending) -> bool:
+    """A new conversation whose answer came to its own end, or to the end of its room."""
+    is_whole = ending in ("stop", "length")
+    is_new = turn.is_first and not turn.is_api
+    return is_new and is_whole and len(title_from(turn.send.text)) > SHORT_CHARS
+
+
+async def find_title(turn: Turn, beginning: str, engine: Engine) -> str | None:
     """A better title than the first words of the message, or None. Trouble is none: the
-    conversation has a title."""
+    conversation has a title. `beginning` is that of the answer."""
     question = turn.send.text
-    if not turn.is_first or turn.is_api or not _is_whole(heard):
-        return None
-    if len(title_from(question)) <= SHORT_CHARS:
-        return None
     try:
         async with asyncio.timeout(TITLE_S):
             prompt = await engine.encode(turn.model, _context(question))
             written = await engine.aside(prompt, SAMPLING)
     except (TimeoutError, GaveWay, HitsendError):
         return None
-    return better_title(written, question, _beginning(heard))
+    return better_title(written, question, _cut(beginning, NUM_ANSWER_CHARS))
 
 
 def better_title(written: str, question: str, answer: str) -> str | None:
@@ -99,22 +101,6 @@ def _is_about(title: str, question: str, answer: str) -> bool:
     asked, said = question.casefold(), answer.casefold()
     num_asked = sum(stem in asked for stem in stems)
     return 2 * num_asked >= max(len(stems), 1) and all(stem in asked + said for stem in stems)
-
-
-def _is_whole(heard: Sequence[AnyEvent]) -> bool:
-    """Whether the answer came to its own end, or to the end of its room."""
-    last = heard[-1] if heard else None
-    return isinstance(last, AnswerFinished) and last.ending in ("stop", "length")
-
-
-def _beginning(heard: Sequence[AnyEvent]) -> str:
-    text = ""
-    for event in heard:
-        if isinstance(event, TextArrived):
-            text += event.text
-        if len(text) >= NUM_ANSWER_CHARS:
-            break
-    return _cut(text, NUM_ANSWER_CHARS)
 
 
 def _context(question: str) -> list[Message]:

@@ -29,13 +29,18 @@ END_MESSAGES = (
 )
 """For a turn that ended before its answer was begun: no event speaks of the answer."""
 
+PUT_DOWN = select(ledger.c.num_input_tokens).where(ledger.c.turn_id == bindparam("of_turn"))
+"""As many as the prompt was counted to have. They stand where nobody said how many were read."""
+
 END_TURN = (
     update(turns)
     .where(turns.c.id == bindparam("of_turn"))
     .values(
         state=bindparam("state"),
         finished_at=bindparam("finished_at"),
-        num_input_tokens=bindparam("num_input_tokens"),
+        num_input_tokens=func.coalesce(
+            bindparam("num_input_tokens"), PUT_DOWN.scalar_subquery(), 0
+        ),
         num_cached_tokens=bindparam("num_cached_tokens"),
         num_output_tokens=bindparam("num_output_tokens"),
     )
@@ -46,7 +51,7 @@ SETTLE = (
     .where(ledger.c.turn_id == bindparam("of_turn"))
     .values(
         num_reserved_tokens=0,
-        num_input_tokens=bindparam("num_input_tokens"),
+        num_input_tokens=func.coalesce(bindparam("num_input_tokens"), ledger.c.num_input_tokens),
         num_cached_tokens=bindparam("num_cached_tokens"),
         num_output_tokens=bindparam("num_output_tokens"),
     )
@@ -105,12 +110,20 @@ def _closed(closing: Closing) -> dict[str, object]:
 
 def _used(closing: Closing) -> dict[str, object]:
     usages = [said.usage for said in closing.transcript.messages if said.usage is not None]
+    num_input_tokens = sum(usage.num_input_tokens for usage in usages)
     return {
         "of_turn": closing.turn_id,
-        "num_input_tokens": sum(usage.num_input_tokens for usage in usages),
+        "num_input_tokens": None if _is_left_early(closing, num_input_tokens) else num_input_tokens,
         "num_cached_tokens": sum(usage.num_cached_tokens for usage in usages),
         "num_output_tokens": sum(usage.num_output_tokens for usage in usages),
     }
+
+
+def _is_left_early(closing: Closing, num_input_tokens: int) -> bool:
+    """Stopped before the engine said what it had read. Where it is our fault that it never did,
+    nobody pays for it."""
+    is_begun = any(said.role == "assistant" for said in closing.transcript.messages)
+    return is_begun and num_input_tokens == 0 and _ending(closing) == "stopped"
 
 
 def _told(closing: Closing) -> dict[str, object]:

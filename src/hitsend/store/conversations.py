@@ -116,6 +116,14 @@ class Conversations:
             if "current_node" in change:
                 await _check_message(connection, conversation_id, change["current_node"])
 
+    async def is_unnamed(self, conversation_id: str, user_id: str) -> bool:
+        """Whether it is there, and nobody has given it a title."""
+        unnamed = select(conversations.c.id).where(
+            is_here(conversation_id, user_id), conversations.c.is_renamed.is_(False)
+        )
+        async with self._database.read() as connection:
+            return await connection.scalar(unnamed) is not None
+
     async def delete(self, conversation_id: str, user_id: str) -> None:
         """For good, with everything in it, also what a running turn has yet to say. It is out of
         sight at once, however long it takes to erase."""

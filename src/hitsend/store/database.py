@@ -1,18 +1,19 @@
 """The SQLite file: one connection that writes, a few that read, none on the event loop.
 
-Writers take turns behind a lock, so none of ours ever waits for SQLite's own. This is also
-where SQLite's errors become ours, and the only place. It knows no table.
+Writers take turns behind a lock, so none of ours ever waits for SQLite's own. A statement that
+was begun runs to its end, whoever is cancelled meanwhile. This is also where SQLite's errors
+become ours, and the only place. It knows no table.
 """
 
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from sqlalchemy import URL, Connection, event
+from sqlalchemy import URL, Connection, CursorResult, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -23,6 +24,7 @@ from hitsend.errors import StoreDown
 
 Sync: TypeAlias = Literal["normal", "full"]
 Clock: TypeAlias = Callable[[], float]
+T = TypeVar("T")
 
 NUM_READERS = 4
 
@@ -43,6 +45,14 @@ PROBLEMS = {
     sqlite3.SQLITE_NOTADB: "The file is not a database of hitsend's.",
     sqlite3.SQLITE_CORRUPT: "The database is damaged. Put back a copy of it.",
 }
+
+
+class _Writing(AsyncConnection):
+    """Its statements run to their end. SQLAlchemy closes a connection whose statement is
+    cancelled, and SQLite keeps the lock of one that is closed in the middle of a statement."""
+
+    async def execute(self, *asked: Any, **options: Any) -> CursorResult[Any]:
+        return await _to_its_end(super().execute(*asked, **options))
 
 
 class Database:
@@ -79,7 +89,7 @@ class Database:
     async def open(self) -> None:
         await asyncio.to_thread(_make_private, self.path)
         with _translating():
-            self._writing = await self._writer.connect()
+            self._writing = await _Writing(self._writer).start()
 
     async def close(self) -> None:
         async with self._lock:
@@ -103,8 +113,13 @@ class Database:
         async with self._lock:
             connection = self._opened()
             with _translating():
-                async with connection.begin():
+                try:
+                    await _to_its_end(connection.begin().start())
                     yield connection
+                    await _to_its_end(connection.commit())
+                except BaseException:
+                    await _to_its_end(connection.rollback())
+                    raise
 
     async def write_one(self, sql: str, parameters: Sequence[object]) -> None:
         """One statement that is its own transaction.
@@ -125,6 +140,20 @@ class Database:
         if self._writing is None:
             raise StoreDown("The database is closed.")
         return self._writing
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Whoever is cancelled meanwhile hears of it afterwards."""
+    running, cancelled = asyncio.create_task(work), None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return running.result()
+    running.exception()  # has been looked at: the cancellation is what counts
+    raise cancelled
 
 
 def _make_private(path: Path) -> None:

@@ -1,8 +1,9 @@
-"""What every turn takes, in tokens. Before it runs, the most it may take is set aside; when it
-has ended, what it took takes the place of that (see `closings`).
+"""What every turn takes, in tokens. Before it runs, its prompt is put down and the most its answer
+may take is set aside; when it has ended, what it took takes the place of both (see `closings`).
 
 Both happen in the transaction that begins or ends the turn, so however many come at once, never
-more is used than may be.
+more is used than may be. That holds as far as prompts are counted: where an engine only estimates
+them, a turn may take more than it was given, by as much as the estimate was short.
 """
 
 import math
@@ -12,19 +13,16 @@ from functools import reduce
 from typing import Any
 
 from msgspec import structs
-from sqlalchemy import ColumnElement, func, insert, select
+from sqlalchemy import ColumnElement, exists, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hitsend.allowance import Allowance
+from hitsend.allowance import DAY_S, MINUTE_S, Allowance
 from hitsend.errors import QuotaSpent, TooFast
 from hitsend.store.database import Database
 from hitsend.store.limits import Limits
 from hitsend.store.rows import NewTurn
-from hitsend.store.schema import TAKEN, ledger, users
+from hitsend.store.schema import TAKEN, ledger, turns, users
 from hitsend.store.spending import Bounds, Budget, BudgetScope, Span
-
-MINUTE_S = 60.0
-DAY_S = 86_400.0
 
 LEAST_ANSWER_TOKENS = 16
 """An answer that would be cut before that is not begun."""
@@ -43,17 +41,16 @@ class Ledger:
         self._database = database
         self._limits = limits
 
-    async def budgets(self, user_id: str, key_id: str | None) -> list[Budget]:
+    async def budgets(self, bounds: Bounds, user_id: str, key_id: str | None) -> list[Budget]:
         """What is left of everything that is limited for them, days first."""
-        if await self._limits.bounds(user_id, key_id) is None:
-            return []
         async with self._database.read() as connection:
-            return await self._budgets(connection, user_id, key_id)
+            return await self._budgets(connection, bounds, user_id, key_id)
 
     async def reserve(self, connection: AsyncConnection, new: NewTurn) -> int:
         """How many tokens the answer may have: those asked for, or what is left."""
         num_least = new.num_prompt_tokens + min(LEAST_ANSWER_TOKENS, new.num_answer_tokens)
-        budgets = await self._budgets(connection, new.user_id, new.key_id)
+        bounds = await self._limits.bounds_by(connection, new.user_id, new.key_id)
+        budgets = await self._budgets(connection, bounds, new.user_id, new.key_id)
         for budget in budgets:
             if budget.num_left < num_least:
                 raise await self._refusal(connection, budget, num_least)
@@ -61,6 +58,14 @@ class Ledger:
         num_granted = min([new.num_answer_tokens, *left])
         await connection.execute(insert(ledger).values(self._row(new, num_granted)))
         return num_granted
+
+    async def release_left(self) -> None:
+        """What a crash left set aside for a turn that was deleted while it ran: no end of it will
+        ever be stored."""
+        runs = exists().where(turns.c.id == ledger.c.turn_id, turns.c.state == "running")
+        left = update(ledger).where(ledger.c.num_reserved_tokens > 0, ~runs)
+        async with self._database.write() as connection:
+            await connection.execute(left.values(num_reserved_tokens=0))
 
     def _row(self, new: NewTurn, num_granted: int) -> dict[str, object]:
         group_id = select(users.c.group_id).where(users.c.id == new.user_id).scalar_subquery()
@@ -72,16 +77,19 @@ class Ledger:
             "surface": "api" if new.conversation_id is None else "chat",
             "model": new.model,
             "at": self._database.now(),
-            "num_reserved_tokens": new.num_prompt_tokens + num_granted,
-            "num_input_tokens": 0,
+            "num_reserved_tokens": num_granted,
+            "num_input_tokens": new.num_prompt_tokens,
             "num_cached_tokens": 0,
             "num_output_tokens": 0,
         }
 
     async def _budgets(
-        self, connection: AsyncConnection, user_id: str, key_id: str | None
+        self,
+        connection: AsyncConnection,
+        bounds: Bounds | None,
+        user_id: str,
+        key_id: str | None,
     ) -> list[Budget]:
-        bounds = await self._limits.bounds_by(connection, user_id, key_id)
         if bounds is None:
             return []
         now = self._database.now()
@@ -94,7 +102,7 @@ class Ledger:
         if budget.span == "day":
             return _spent_today(budget, num_needed, now)
         if num_needed > budget.limit:
-            wait_s, remedy = MINUTE_S, "Make it shorter."
+            wait_s, remedy = MINUTE_S, _instead(budget)
         else:
             num_missing = num_needed - budget.num_left
             wait_s = await _until_room(connection, budget, num_missing, now)
@@ -109,12 +117,19 @@ class Ledger:
 
 def _spent_today(budget: Budget, num_needed: int, now: float) -> QuotaSpent:
     whose = "your group" if budget.scope == "group" else "you"
+    can_wait = num_needed <= budget.limit
+    remedy = "There are new ones after midnight, UTC." if can_wait else _instead(budget)
     return QuotaSpent(
         f"This needs {num_needed:,} tokens. Of the {budget.limit:,} {whose} may use in a day, "
-        f"{budget.num_left:,} are left. There are new ones after midnight, UTC.",
+        f"{budget.num_left:,} are left. {remedy}",
         retry_after_s=budget.resets_at - now,
         allowances=(allowance(budget, now),),
     )
+
+
+def _instead(budget: Budget) -> str:
+    """What to do where waiting is of no use."""
+    return "Make it shorter." if budget.limit else "Ask an administrator for some."
 
 
 def allowance(budget: Budget, now: float) -> Allowance:

@@ -190,7 +190,6 @@ class TurnRow(msgspec.Struct, frozen=True):
     num_input_tokens: int
     num_cached_tokens: int
     num_output_tokens: int
-    given: tuple[Message, ...] | None
     epoch: int = 0
 
 

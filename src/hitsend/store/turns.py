@@ -38,7 +38,15 @@ from hitsend.store.database import Database
 from hitsend.store.ledger import Ledger
 from hitsend.store.rows import Closing, Entry, NewTurn, TurnRow
 from hitsend.store.schema import conversations, messages, meta, turn_events, turns, users
-from hitsend.store.sends import SentSend, check_new, find_send, forget_old, remember
+from hitsend.store.sends import (
+    SentBefore,
+    SentSend,
+    check_new,
+    find_same,
+    find_send,
+    forget_old,
+    remember,
+)
 from hitsend.store.users import is_enabled
 
 MAX_ROWS = 1000
@@ -157,13 +165,13 @@ class Turns:
         async with self._database.read() as connection:
             row = (await connection.execute(theirs)).one_or_none()
         if row is None:
-            raise _no_turn()
+            raise no_turn()
         return TurnRow(*row)
 
     async def events(self, turn_id: str, user_id: str, after: int = 0) -> list[Stamped]:
         async with self._database.read() as connection:
             if await connection.scalar(_theirs(turn_id, user_id)) is None:
-                raise _no_turn()
+                raise no_turn()
             rows = await _log(connection, turn_id, after)
         return await _decoded(rows)
 
@@ -189,7 +197,7 @@ class Turns:
         last = select(func.max(turn_events.c.seq)).where(turn_events.c.turn_id == turn_id)
         async with self._database.read() as connection:
             if await connection.scalar(_theirs(turn_id, user_id)) is None:
-                raise _no_turn()
+                raise no_turn()
             return await connection.scalar(last) or 0
 
     async def speeds(self) -> Mapping[str, float]:
@@ -204,10 +212,6 @@ class Turns:
         async with self._database.read() as connection:
             rows = await connection.execute(RECENT_USAGE)
             return [(model, usage) for model, usage in rows if model and usage]
-
-    async def all_events(self, turn_id: str) -> list[Stamped]:
-        """Asks nobody's leave, so no route may use it."""
-        return (await self.logs([turn_id]))[turn_id]
 
     async def logs(self, turn_ids: Collection[str]) -> dict[str, list[Stamped]]:
         """For recovery at start, many in one read: asks nobody's leave, so no route may use it."""
@@ -228,11 +232,14 @@ class Turns:
             return [TurnRow(*row) for row in await connection.execute(left)]
 
 
-def _sent_already() -> Conflict:
+async def _sent_already(connection: AsyncConnection, new: NewTurn) -> SentBefore | Conflict:
+    """Under another key the same message is the same turn, as long as nothing else is asked."""
+    if turn_id := await find_same(connection, new):
+        return SentBefore(turn_id)
     return Conflict("This message was sent already.", param="messages")
 
 
-def _no_turn() -> NotFound:
+def no_turn() -> NotFound:
     return NotFound("There is no such turn.", param="turn_exchange_id")
 
 
@@ -305,7 +312,7 @@ async def _create_conversation(connection: AsyncConnection, new: NewTurn) -> Non
         conversations.c.user_id == new.user_id,
     )
     if await connection.scalar(select(is_sent)):
-        raise _sent_already()
+        raise await _sent_already(connection, new)
     await connection.execute(
         insert(conversations).values(
             id=new.conversation_id,
@@ -335,7 +342,7 @@ async def _continue_conversation(connection: AsyncConnection, new: NewTurn) -> N
     if new.parent_id is not None and not row[0]:
         raise no_message()
     if row[1]:
-        raise _sent_already()
+        raise await _sent_already(connection, new)
     await connection.execute(
         update(conversations)
         .where(theirs)

@@ -1,15 +1,13 @@
-"""What was used, summed by the database. Turns that still run count with what they have taken
-once they have ended."""
+"""What was used, summed by the database. Of a turn that still runs, its prompt."""
 
 from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, cast, func, select
 
+from hitsend.allowance import DAY_S
 from hitsend.store.database import Database
 from hitsend.store.schema import ledger
 from hitsend.store.spending import UsageRow
-
-DAY_S = 86_400
 
 DAY = cast(ledger.c.at / DAY_S, Integer)
 """Days since 1970, in UTC."""

@@ -161,11 +161,11 @@ def models_list(names: Iterable[str], created: int) -> shapes.ModelList:
 
 
 def _error_of(said: Transcript) -> HitsendError | None:
-    """Why a turn that has ended has no whole answer, if it has none."""
+    """Why a turn that goes on no more has no whole answer, if it has none."""
     if said.failure:
         return error_of(said.failure)
     has_answer = said.messages and said.messages[-1].role == "assistant"
-    if said.ending == "interrupted" or not has_answer:
+    if said.ending in (None, "interrupted") or not has_answer:
         return Unavailable("The answer was cut short. Ask again.")
     return None
 

@@ -103,7 +103,8 @@ def read(text: str) -> tuple[Order, ...]:
     return (orders,) if isinstance(orders, Order) else orders
 
 
-_decode = msgspec.json.Decoder(Order | tuple[Order, ...]).decode
+Orders: TypeAlias = Annotated[tuple[Order, ...], msgspec.Meta(max_length=256)]
+_decode = msgspec.json.Decoder(Order | Orders).decode
 
 
 class Frame(msgspec.Struct, frozen=True, tag_field="type"):
@@ -190,6 +191,8 @@ class Trouble(msgspec.Struct, frozen=True):
 class Refusal(Frame, frozen=True, tag="nack"):
     id: int | None
     """None where it is about a topic that cannot go on."""
+    topic_id: str | None
+    """The one it is about, if any."""
     error: Trouble
 
 
@@ -226,7 +229,7 @@ def message(topic_id: str, conversation_id: str, turn_id: str, item: Item) -> Me
     return Message(topic_id, item.seq, item.n, False, TurnStream(streamed))
 
 
-def refusal(order_id: int | None, error: HitsendError) -> Refusal:
+def refusal(order_id: int | None, error: HitsendError, topic_id: str | None = None) -> Refusal:
     is_retryable = isinstance(error, Unavailable | TooFast)
     wait_ms = None if error.retry_after_s is None else round(error.retry_after_s * 1000)
-    return Refusal(order_id, Trouble(error.code, error.message, is_retryable, wait_ms))
+    return Refusal(order_id, topic_id, Trouble(error.code, error.message, is_retryable, wait_ms))

@@ -24,7 +24,7 @@ from tests.unit.engine.remote_world import (
 from hitsend.engine.contract import Generated
 from hitsend.errors import EngineDown, HitsendError, PromptTooLong, Refused
 from hitsend.events import Span
-from hitsend.messages import Alternative, Message, Sampling, Text
+from hitsend.messages import Alternative, Begun, Message, Sampling, Text
 
 
 class VllmServer:
@@ -200,6 +200,26 @@ async def test_vllm_is_given_a_begun_answer_as_open_text() -> None:
     assert opened.endswith("<|im_start|>assistant\nHi the<|im_end|>")
     assert prompt.ids.count(2) == 1
     assert prompt.spans[-1] == Span("answer", 1, len("Hi the<|im_end|>"))
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "500 Internal Server Error"])
+async def test_an_answer_begun_in_tokens_that_vllm_does_not_know_goes_on_from_its_text(
+    status: str,
+) -> None:
+    unknown = 10**9
+
+    async def fake(request: Request, writer: asyncio.StreamWriter) -> None:
+        if request.path == "/detokenize" and unknown in msgspec.convert(
+            request.json["tokens"], list[int]
+        ):
+            writer.write(whole(b'{"message": "out of range"}', status))
+        else:
+            await VllmServer()(request, writer)
+
+    begun = Begun("assistant", (Text("Hi the"),), "answer", (unknown,))
+    async with engine_on(fake) as (engine, _):
+        prompt = await engine.encode("m", [*HELLO, begun])
+    assert VllmServer().text_of(list(prompt.ids)).endswith("<|im_start|>assistant\nHi the")
 
 
 async def test_llama_server_is_given_a_begun_answer_as_open_text() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.unit.engine.fake_server import FakeServer, Request, serving, sse
 
-from hitsend.engine import Finished, Generated, Generation, Prompt
+from hitsend.engine import Delayed, Finished, Generated, Generation, Prompt, PromptWasRead
 from hitsend.engine.http import Http, parse_address
 from hitsend.engine.reading_ahead import LEAST_STEP_TOKENS, MOST_STEP_TOKENS, ReadingAhead
 from hitsend.engine.spare_time import SpareTime
@@ -39,6 +39,7 @@ def asked(server: FakeServer) -> list[int]:
 
 
 async def answering(*ids: int) -> AsyncGenerator[Generation, None]:
+    yield PromptWasRead(0, 300, 0.0, 1.0)
     yield Generated("words", tuple(Token(one, "", None, 0.0) for one in ids))
     yield Finished("stop", Usage())
 
@@ -73,7 +74,19 @@ async def test_what_was_read_or_said_before_is_asked_for_at_once() -> None:
         assert asked(server) == [410]
 
 
-@pytest.mark.parametrize("num_common", [0, 10, 299])
+async def test_a_prompt_that_was_not_read_to_its_end_is_not_taken_for_read() -> None:
+    async def left_off() -> AsyncGenerator[Generation, None]:
+        yield Delayed("loading")
+
+    whole = prompt(*range(300))
+    async with reading_ahead() as (reading, server):
+        async for _ in reading.remembered(whole, left_off()):
+            continue
+        await reading.read(whole, SpareTime())
+        assert asked(server)[0] == LEAST_STEP_TOKENS
+
+
+@pytest.mark.parametrize("num_common", [0, 1, 10, 150, 298, 299, 300])
 async def test_only_what_two_prompts_have_in_common_counts(num_common: int) -> None:
     async with reading_ahead() as (reading, server):
         async for _ in reading.remembered(prompt(*range(300)), answering()):

@@ -60,7 +60,7 @@ async def test_it_is_ended_when_a_person_comes() -> None:
                 await running
 
 
-async def test_one_that_reads_the_start_of_the_same_prompt_is_waited_for() -> None:
+async def test_one_that_reads_the_start_of_the_same_prompt_ends_its_step_and_no_more() -> None:
     spare, step = SpareTime(), asyncio.Event()
 
     async def read() -> str:
@@ -73,14 +73,26 @@ async def test_one_that_reads_the_start_of_the_same_prompt_is_waited_for() -> No
         ending = asyncio.create_task(spare.end(prompt(1, 2, 3)))
         await asyncio.sleep(0)
         assert not ending.done()
-        with spare.person():
-            await spare.end(prompt(7))
-            assert not running.done(), "whoever comes next does not end what a person waits for"
         step.set()
         async with asyncio.timeout(5):
             await ending
-            assert await running == WORD
-        assert spare.is_over
+            assert await running == "stopped"
+
+
+async def test_one_that_was_waited_for_is_left_off_when_another_comes() -> None:
+    spare = SpareTime()
+    running = asyncio.create_task(spare.use(for_ever, reads=prompt(1, 2)))
+    await asyncio.sleep(0)
+    with spare.person():
+        ending = asyncio.create_task(spare.end(prompt(1, 2, 3)))
+        await asyncio.sleep(0)
+        ending.cancel()
+        await asyncio.wait([ending])
+    async with asyncio.timeout(5):
+        with spare.person():
+            await spare.end(prompt(7))
+        with pytest.raises(GaveWay):
+            await running
 
 
 @pytest.mark.parametrize("read", [prompt(1, 3), prompt(1, 2, 3, 4), prompt(1, 2, model="other")])
@@ -120,6 +132,26 @@ async def test_whoever_goes_away_takes_the_work_along() -> None:
     await asyncio.wait([running])
     async with asyncio.timeout(5):
         assert await spare.use(at_once) == WORD
+
+
+async def test_nobody_waits_for_what_was_left_twice() -> None:
+    async def stubborn() -> str:
+        try:
+            return await for_ever()
+        finally:
+            await let_go.wait()
+
+    spare, let_go = SpareTime(), asyncio.Event()
+    running = asyncio.create_task(spare.use(stubborn, reads=prompt(1)))
+    for _ in range(2):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        running.cancel()
+    await asyncio.wait([running])
+    async with asyncio.timeout(5):
+        with spare.person():
+            await spare.end(prompt(1, 2))
+    let_go.set()
 
 
 async def test_an_error_in_it_is_the_callers() -> None:

@@ -17,7 +17,7 @@ async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path) -> None:
         path = tmp_path / f"{num_lines}.db"
         num_acknowledged = await _killed_after(num_lines, path)
         store = await Store.open(path)
-        log = await store.turns.all_events("t")
+        log = (await store.turns.logs(["t"]))["t"]
         assert [left.id for left in await store.turns.unfinished()] == ["t"]
         await store.close()
         assert len(log) >= num_acknowledged

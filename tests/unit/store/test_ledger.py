@@ -10,10 +10,13 @@ from uuid import uuid4
 import pytest
 from alembic import command
 from alembic.config import Config
+from msgspec import structs
 from sqlalchemy import create_engine
 
 from hitsend.errors import QuotaSpent, TooFast
-from hitsend.store import Budget, Limit, NewTurn, Store, User
+from hitsend.events import AnswerStarted, Ending, TurnFinished
+from hitsend.store import Budget, Closing, Limit, NewTurn, Store, User
+from hitsend.transcript import fold
 
 Ask = Callable[..., Awaitable[NewTurn]]
 Answer = Callable[..., Awaitable[object]]
@@ -39,7 +42,9 @@ def asking(
 
 
 async def budget(store: Store, user: User, span: str = "day", scope: str = "user") -> Budget:
-    budgets = await store.ledger.budgets(user.id, None)
+    bounds = await store.limits.bounds(user.id, None)
+    assert bounds is not None
+    budgets = await store.ledger.budgets(bounds, user.id, None)
     return next(one for one in budgets if (one.span, one.scope) == (span, scope))
 
 
@@ -47,7 +52,7 @@ async def test_an_answer_gets_what_it_asks_for_where_nothing_is_limited(
     store: Store, ada: User, clock: SimpleNamespace
 ) -> None:
     assert await store.turns.accept(asking(ada, clock, answer=90)) == 90
-    assert await store.ledger.budgets(ada.id, None) == []
+    assert await store.limits.bounds(ada.id, None) is None
 
 
 async def test_an_answer_is_granted_what_the_day_has_left(
@@ -64,7 +69,7 @@ async def test_what_is_too_little_to_begin_with_is_refused_and_nothing_is_stored
 ) -> None:
     await store.limits.set("everyone", "", Limit(tokens_per_day=125))
     await store.turns.accept(asking(ada, clock, prompt=10, answer=90))
-    with pytest.raises(QuotaSpent) as refused:
+    with pytest.raises(QuotaSpent, match="midnight") as refused:
         await store.turns.accept(asking(ada, clock, prompt=10, answer=90))
     assert refused.value.retry_after_s == DAY - clock.now % DAY
     assert refused.value.allowances[0].remaining == 25
@@ -103,12 +108,22 @@ async def test_who_is_too_fast_hears_when_enough_is_a_minute_old(
     assert await store.turns.accept(asking(ada, clock, prompt=120)) == 80
 
 
-async def test_what_never_fits_into_a_minute_says_so(
-    store: Store, ada: User, clock: SimpleNamespace
+@pytest.mark.parametrize("limit", [Limit(tokens_per_minute=100), Limit(tokens_per_day=100)])
+async def test_what_never_fits_says_so(
+    store: Store, ada: User, clock: SimpleNamespace, limit: Limit
 ) -> None:
-    await store.limits.set("user", ada.id, Limit(tokens_per_minute=100))
+    await store.limits.set("user", ada.id, limit)
     with pytest.raises(TooFast, match="shorter"):
         await store.turns.accept(asking(ada, clock, prompt=90))
+
+
+@pytest.mark.parametrize("limit", [Limit(tokens_per_minute=0), Limit(tokens_per_day=0)])
+async def test_who_may_use_nothing_is_told_whom_to_ask(
+    store: Store, ada: User, clock: SimpleNamespace, limit: Limit
+) -> None:
+    await store.limits.set("user", ada.id, limit)
+    with pytest.raises(TooFast, match="administrator"):
+        await store.turns.accept(asking(ada, clock))
 
 
 async def test_an_end_settles_what_was_set_aside(
@@ -120,6 +135,22 @@ async def test_an_end_settles_what_was_set_aside(
     assert (await budget(store, ada)).num_spent == 12  # seven in, three of them cached; five out
     await answer(turn, "Hi")
     assert (await budget(store, ada)).num_spent == 12
+
+
+@pytest.mark.parametrize(
+    ("ending", "num_used"), [("stopped", 40), ("interrupted", 0), ("failed", 0)]
+)
+async def test_a_prompt_that_was_left_before_it_was_read_counts_unless_it_is_our_fault(
+    store: Store, ada: User, clock: SimpleNamespace, ending: Ending, num_used: int
+) -> None:
+    await store.limits.set("everyone", "", Limit(tokens_per_day=1000))
+    turn = asking(ada, clock, prompt=40)
+    await store.turns.accept(turn)
+    assert (await budget(store, ada)).num_spent == 130
+    left = fold([AnswerStarted(turn.answer_id, None, "tiny"), TurnFinished(ending)])
+    await store.turns.append([], [Closing(turn.turn_id, left, clock.now)])
+    assert (await budget(store, ada)).num_spent == num_used
+    assert (await store.turns.get(turn.turn_id, ada.id)).num_input_tokens == num_used
 
 
 async def test_what_was_used_stays_used_when_its_conversation_is_deleted(
@@ -264,3 +295,20 @@ async def test_what_was_used_before_there_was_a_ledger_is_in_it(tmp_path: Path) 
         assert used.num_output_tokens == 10
     finally:
         await store.close()
+
+
+async def test_what_a_crash_left_set_aside_for_a_deleted_turn_is_given_back(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    await store.limits.set("everyone", "", Limit(tokens_per_day=1000))
+    running = asking(ada, clock, prompt=0, answer=100)
+    in_a_talk = {"conversation_id": "talk", "creates_conversation": True, "message_id": "m"}
+    deleted = structs.replace(asking(ada, clock, prompt=0, answer=300), **in_a_talk)
+    await store.turns.accept(running)
+    await store.turns.accept(deleted)
+    await store.conversations.delete("talk", ada.id)
+    clock.now += DAY / 24
+    await store.conversations.erase_hidden()
+    assert (await budget(store, ada)).num_left == 600
+    await store.ledger.release_left()
+    assert (await budget(store, ada)).num_left == 900

@@ -88,16 +88,36 @@ async def test_what_is_a_day_old_is_erased_and_nothing_else(
     assert await store.turns.sent(ada.id, "later") == (later.turn_id, "f")
 
 
-async def test_a_message_that_is_there_is_a_conflict_under_any_other_key(
-    store: Store, ada: User, ask: Ask
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_a_message_that_is_there_is_the_same_turn_under_any_key_and_else_a_conflict(
+    store: Store, ada: User, eve: User, ask: Ask, is_new: bool
 ) -> None:
-    first = await ask(ada, "Hello?")
-    again = structs.replace(
-        first, turn_id=str(uuid4()), answer_id=str(uuid4()), creates_conversation=False, key="k"
+    unkeyed = await ask(ada, "Hello?")
+    first = structs.replace(
+        unkeyed,
+        turn_id=str(uuid4()),
+        answer_id=str(uuid4()),
+        message_id=str(uuid4()),
+        creates_conversation=False,
+        key="k",
+        fingerprint="f",
     )
-    with pytest.raises(Conflict):
+    await store.turns.accept(first)
+    into = {"conversation_id": str(uuid4())} if is_new else {}
+    fresh = {"turn_id": str(uuid4()), "answer_id": str(uuid4()), "creates_conversation": is_new}
+    again = structs.replace(first, key="other", **fresh, **into)
+    with pytest.raises(SentBefore) as before:
         await store.turns.accept(again)
-    assert await store.turns.sent(ada.id, "k") is None
+    assert before.value.turn_id == first.turn_id
+    for other in (
+        structs.replace(again, fingerprint="another"),
+        structs.replace(again, message_id=unkeyed.message_id),
+    ):
+        with pytest.raises(Conflict):
+            await store.turns.accept(other)
+    assert await store.turns.sent(ada.id, "other") is None
+    if is_new:  # and nobody else's matters
+        await store.turns.accept(structs.replace(again, user_id=eve.id))
 
 
 async def test_a_key_goes_with_its_turn(store: Store, ada: User, ask: Ask) -> None:

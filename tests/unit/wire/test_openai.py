@@ -133,3 +133,8 @@ def test_models_are_listed_by_name() -> None:
         ("a", 7, "model"),
         ("b", 7, "model"),
     ]
+
+
+def test_a_log_without_an_end_was_cut_short() -> None:
+    with pytest.raises(Unavailable):
+        completion(log_of("hello")[:-2])

@@ -80,3 +80,21 @@ test('a server that says why it cannot is somebody', async () => {
 
 	await expect(api.status()).rejects.toMatchObject({ code: 'engine_down', status: 503 });
 });
+
+const cut = () =>
+	new ReadableStream<Uint8Array>({
+		start: (begun) => begun.enqueue(new TextEncoder().encode('{"error": ')),
+		pull: (begun) => begun.error(new TypeError('network error'))
+	});
+
+test.each([200, 400, 401])('a body that is cut half-way (%i) is no answer', async (status) => {
+	const api = new Api(() => Promise.resolve(new Response(cut(), { status })));
+
+	await expect(api.status()).rejects.toBeInstanceOf(Unreachable);
+});
+
+test('a yes that is not ours is nobody’s', async () => {
+	const { api } = server([200, '<html>Sign in to this network</html>']);
+
+	await expect(api.socketTicket()).rejects.toBeInstanceOf(Unreachable);
+});

@@ -1,6 +1,7 @@
 /** Talks HTTP to the server: adds the CSRF token, and turns what went wrong into an ApiError. */
 import type { Stamped } from './events.gen';
 import type { Topics } from './socket';
+import type * as spending from './spending';
 import type * as wire from './wire';
 
 /** The server answered, and the answer was no. */
@@ -53,9 +54,9 @@ export class Api {
 	topics: Topics | null = null;
 	/** What else goes along with a Send, and what is looked at when it was taken. */
 	companions: (body: wire.SendBody) => Record<string, string> = () => ({});
-	onsent: (headers: Headers) => void = () => undefined;
-	/** Does the work that the server wants to see before it takes a Send. */
-	prove: () => Promise<void> = () => Promise.resolve();
+	onsent: (body: wire.SendBody, headers: Headers) => void = () => undefined;
+	/** Does the work that the server wants to see before it takes a Send, for as long as one stays. */
+	prove: (left: AbortSignal) => Promise<void> = () => Promise.resolve();
 	/** Tells this browser from another, at the gate: a name that says nothing. */
 	device = '';
 
@@ -113,7 +114,7 @@ export class Api {
 	pullModel = (name: string) => this.#done('POST', `models/${encodeURIComponent(name)}/pull`);
 	removeModel = (name: string) => this.#done('DELETE', `models/${encodeURIComponent(name)}`);
 
-	conversations = ({ offset, limit = 28, ...which }: wire.Which) => {
+	conversations = ({ offset, limit, ...which }: wire.Which) => {
 		const params = new URLSearchParams({ offset: String(offset), limit: String(limit) });
 		for (const [name, value] of Object.entries(which)) {
 			if (value !== undefined) params.set(name, String(value));
@@ -167,7 +168,7 @@ export class Api {
 			return await this.#post(body, signal, key);
 		} catch (error) {
 			if (!(error instanceof ApiError) || error.code !== 'proof_of_work_required') throw error;
-			await unlessAborted(this.prove(), signal);
+			await this.prove(signal);
 			return this.#post(body, signal, key);
 		}
 	};
@@ -212,21 +213,21 @@ export class Api {
 		return accepted<wire.Earned>(await this.#ask('POST', 'sentinel/ping', { headers }));
 	};
 
-	allowance = () => this.#json<wire.Allowance>('GET', 'limits/mine');
-	limits = () => this.#json<wire.Limits>('GET', 'limits');
-	setLimit = (scope: wire.LimitScope, target: string, limit: wire.Limit) =>
+	allowance = () => this.#json<spending.Allowance>('GET', 'limits/mine');
+	limits = () => this.#json<spending.Limits>('GET', 'limits');
+	setLimit = (scope: spending.LimitScope, target: string, limit: spending.Limit) =>
 		this.#done('PUT', limitPath(scope, target), limit);
-	removeLimit = (scope: wire.LimitScope, target: string) =>
+	removeLimit = (scope: spending.LimitScope, target: string) =>
 		this.#done('DELETE', limitPath(scope, target));
-	groups = async () => (await this.#json<{ items: wire.Group[] }>('GET', 'groups')).items;
+	groups = async () => (await this.#json<{ items: spending.Group[] }>('GET', 'groups')).items;
 	createGroup = (name: string) => this.#done('POST', 'groups', { name });
 	renameGroup = (id: string, name: string) => this.#done('PATCH', `groups/${id}`, { name });
 	deleteGroup = (id: string) => this.#done('DELETE', `groups/${id}`);
-	usage = (days: number) => this.#json<wire.Spending>('GET', `usage?days=${days}`);
+	usage = (days: number) => this.#json<spending.Spending>('GET', `usage?days=${days}`);
 	usageOfAll = (days: number) =>
-		this.#json<wire.SpendingOfAll>('GET', `usage/everyone?days=${days}`);
-	prices = () => this.#json<wire.Prices>('GET', 'prices');
-	setPrice = (model: string, price: wire.Price) =>
+		this.#json<spending.SpendingOfAll>('GET', `usage/everyone?days=${days}`);
+	prices = () => this.#json<spending.Prices>('GET', 'prices');
+	setPrice = (model: string, price: spending.Price) =>
 		this.#done('PUT', `prices/${encodeURIComponent(model)}`, price);
 	removePrice = (model: string) => this.#done('DELETE', `prices/${encodeURIComponent(model)}`);
 	speeds = () => this.#json<wire.Speeds>('GET', 'latency');
@@ -267,7 +268,7 @@ export class Api {
 		const headers = this.companions(body);
 		if (key !== null) headers['idempotency-key'] = key;
 		const response = await this.#stream('POST', 'f/conversation', { body, signal, headers });
-		this.onsent(response.headers);
+		this.onsent(body, response.headers);
 		return response;
 	}
 
@@ -301,7 +302,7 @@ export class Api {
 }
 
 /** What holds for all has no target. */
-function limitPath(scope: wire.LimitScope, target: string): string {
+function limitPath(scope: spending.LimitScope, target: string): string {
 	return target === '' ? `limits/${scope}` : `limits/${scope}/${encodeURIComponent(target)}`;
 }
 
@@ -318,18 +319,24 @@ interface Request {
 	isLast?: boolean;
 }
 
-/** What is waited for goes on, but nobody waits for it any more. */
-function unlessAborted<T>(waited: Promise<T>, signal: AbortSignal): Promise<T> {
-	const aborted = new Promise<never>((_, reject) => {
-		signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-	});
-	return Promise.race([waited, aborted]);
-}
-
 async function accepted<T>(response: Response): Promise<T> {
 	if (!response.ok) throw await refusal(response);
-	const text = await response.text();
-	return (text === '' ? undefined : JSON.parse(text)) as T;
+	const text = await textOf(response);
+	try {
+		return (text === '' ? undefined : JSON.parse(text)) as T;
+	} catch {
+		// Somebody in between has answered: our server says yes in JSON.
+		throw new Unreachable();
+	}
+}
+
+/** A body that is cut half-way was no answer. */
+async function textOf(response: Response): Promise<string> {
+	try {
+		return await response.text();
+	} catch {
+		throw new Unreachable();
+	}
 }
 
 /** What a proxy says when there is no server behind it. Ours says why, in a body of its own. */
@@ -337,7 +344,7 @@ const NO_SERVER = [502, 503, 504];
 
 /** A proxy in between may answer with something that is not our JSON. */
 async function refusal(response: Response): Promise<ApiError | Unreachable> {
-	const text = await response.text();
+	const text = await textOf(response);
 	try {
 		const { error } = JSON.parse(text) as { error: wire.Failure };
 		const { status } = response;

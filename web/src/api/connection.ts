@@ -8,7 +8,7 @@ import { Dropped, SILENCE_MS, type Frame } from './stream';
 import { Subscription } from './subscription';
 
 /** As much of a browser's WebSocket as we use. */
-export type Wire = Pick<WebSocket, 'onopen' | 'onmessage' | 'onclose' | 'send' | 'close'>;
+export type RawSocket = Pick<WebSocket, 'onopen' | 'onmessage' | 'onclose' | 'send' | 'close'>;
 
 /** Where a turn is read from: after event `offset`. */
 export interface Spot {
@@ -30,7 +30,7 @@ export class Connection {
 	readonly ready: Promise<string>;
 	onnews: (news: News) => void = () => undefined;
 
-	#wire: Wire;
+	#wire: RawSocket;
 	#numAsked = 0;
 	#waiting = new Map<number, Waiting>();
 	#topics = new Map<string, Subscription>();
@@ -39,7 +39,7 @@ export class Connection {
 	#tellClosed: (code: number) => void = () => undefined;
 
 	/** `replaces` is the one we had before: the server may not know yet that it is gone. */
-	constructor(wire: Wire, replaces: string | null) {
+	constructor(wire: RawSocket, replaces: string | null) {
 		this.#wire = wire;
 		this.closed = new Promise((tell) => (this.#tellClosed = tell));
 		wire.onclose = ({ code }) => this.#end(code);
@@ -120,8 +120,9 @@ export class Connection {
 
 	#hear(text: string): void {
 		this.#listen();
-		const said = JSON.parse(text) as ServerFrame | ServerFrame[];
-		for (const frame of Array.isArray(said) ? said : [said]) this.#take(frame);
+		const said = read(text);
+		if (said === null) return this.close();
+		for (const frame of said) this.#take(frame);
 	}
 
 	#take(frame: ServerFrame): void {
@@ -134,8 +135,8 @@ export class Connection {
 				this.#answered(frame.id)?.resolve(frame.reply);
 				break;
 			case 'nack':
-				if (frame.id === null) this.#endTopics();
-				else this.#answered(frame.id)?.reject(errorOf(frame.error));
+				if (frame.id !== null) this.#answered(frame.id)?.reject(errorOf(frame.error));
+				else this.#topics.get(frame.topic_id ?? '')?.end(gone());
 				break;
 			case 'news':
 				this.onnews(frame.news);
@@ -168,6 +169,16 @@ export class Connection {
 	/** Whoever reads them comes back. */
 	#endTopics(): void {
 		for (const subscription of this.#topics.values()) subscription.end(gone());
+	}
+}
+
+/** Null if no server of ours would say that. */
+function read(text: string): ServerFrame[] | null {
+	try {
+		const said = JSON.parse(text) as ServerFrame | ServerFrame[];
+		return Array.isArray(said) ? said : [said];
+	} catch {
+		return null;
 	}
 }
 

@@ -62,6 +62,6 @@ export type ServerFrame =
 	| SnapshotFrame
 	| { type: 'reply'; id: number; ok: true; reply: unknown }
 	/** Without an id it is about a topic that cannot go on. */
-	| { type: 'nack'; id: number | null; error: Refusal }
+	| { type: 'nack'; id: number | null; topic_id: string | null; error: Refusal }
 	| { type: 'news'; news: News }
 	| { type: 'ping'; t: number };

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Unreachable } from './client';
-import type { Spot, Wire } from './connection';
+import type { RawSocket, Spot } from './connection';
 import type { Command, News } from './frames';
 import { comesBack, Socket } from './socket';
 import { Dropped, type Frame } from './stream';
@@ -10,10 +10,10 @@ const SPOT: Spot = { turnId: 't1', offset: 2, token: 'pass' };
 const CARRY = { c: 0, p: '/x', o: 'append' };
 
 /** A browser's socket whose other end is the test. */
-class FakeWire implements Wire {
-	onopen: Wire['onopen'] = null;
-	onmessage: Wire['onmessage'] = null;
-	onclose: Wire['onclose'] = null;
+class FakeWire implements RawSocket {
+	onopen: RawSocket['onopen'] = null;
+	onmessage: RawSocket['onmessage'] = null;
+	onclose: RawSocket['onclose'] = null;
 	readonly told: { id?: number; command: Command }[] = [];
 
 	send(text: string): void {
@@ -24,10 +24,10 @@ class FakeWire implements Wire {
 		}
 	}
 	say(frame: object): void {
-		this.onmessage?.call(
-			this as unknown as WebSocket,
-			{ data: JSON.stringify(frame) } as MessageEvent
-		);
+		this.hear(JSON.stringify(frame));
+	}
+	hear(data: string): void {
+		this.onmessage?.call(this as unknown as WebSocket, { data } as MessageEvent);
 	}
 	open(): void {
 		this.onopen?.call(this as unknown as WebSocket, new Event('open'));
@@ -78,10 +78,10 @@ const item = (seq: number, n = 1) => ({
 });
 
 /** Reads a turn, in the background. */
-function reading(made: Socket, left = new AbortController()) {
+function reading(made: Socket, left = new AbortController(), spot = SPOT) {
 	const frames: Frame[] = [];
 	const read = async () => {
-		for await (const frame of made.follow(SPOT, left.signal)) frames.push(frame);
+		for await (const frame of made.follow(spot, left.signal)) frames.push(frame);
 	};
 	const ended = read().catch((error: unknown) => error);
 	return { frames, ended, left };
@@ -162,6 +162,22 @@ test('a turn that is not there is refused as it would be over HTTP', async () =>
 	made.close();
 });
 
+test('a turn that cannot go on ends, and no other', async () => {
+	const { made, wire } = await connected();
+	const { ended } = reading(made);
+	const other = reading(made, new AbortController(), { ...SPOT, turnId: 't2' });
+	await expect.poll(() => wire.commands('subscribe')).toHaveLength(2);
+	const error = { code: 'not_found', message: 'There is no such turn.', retryable: false };
+	wire.say({ type: 'nack', id: null, topic_id: TOPIC, error });
+
+	expect(await ended).toBeInstanceOf(Dropped);
+	expect(wire.commands('unsubscribe').map(({ command }) => command)).toEqual([
+		{ type: 'unsubscribe', topic_id: TOPIC }
+	]);
+	other.left.abort();
+	made.close();
+});
+
 test('news are passed on, and a ping is answered', async () => {
 	const { made, wire } = await connected();
 	const heard: News[] = [];
@@ -199,4 +215,53 @@ test.each([
 	[4409, false]
 ])('after code %i there is another connection: %s', (code, isExpected) => {
 	expect(comesBack(code)).toBe(isExpected);
+});
+
+test('a server that does not answer a subscription is not waited for', async () => {
+	const { made, wire } = await connected();
+	vi.useFakeTimers();
+	const { ended } = reading(made);
+	await vi.advanceTimersByTimeAsync(2_000);
+	expect(wire.commands('subscribe')).toHaveLength(1);
+	await vi.advanceTimersByTimeAsync(1_000);
+	vi.useRealTimers();
+
+	expect(await ended).toBeInstanceOf(Dropped);
+	expect(made.isOpen).toBe(true);
+	made.close();
+});
+
+test('a turn that is followed is not given up because it is silent', async () => {
+	const { made, wire } = await connected();
+	vi.useFakeTimers();
+	const { frames } = reading(made);
+	await vi.advanceTimersByTimeAsync(1_000);
+	subscribed(wire);
+	await vi.advanceTimersByTimeAsync(10_000);
+	wire.say(item(3));
+	await vi.advanceTimersByTimeAsync(1);
+	vi.useRealTimers();
+
+	expect(frames.map(({ seq }) => seq)).toEqual([null, 3]);
+	made.close();
+});
+
+test('a token that does not hold is refused as it would be over HTTP, and nothing else ends', async () => {
+	const { made, wire } = await connected();
+	const { ended } = reading(made);
+	await expect.poll(() => wire.commands('subscribe')).toHaveLength(1);
+	const error = { code: 'token_invalid', message: 'Not for you.', retryable: false };
+	wire.say({ type: 'nack', id: wire.commands('subscribe')[0]?.id, error });
+
+	expect(await ended).toMatchObject({ status: 401, code: 'token_invalid' });
+	expect(made.isOpen).toBe(true);
+	made.close();
+});
+
+test('a connection that talks nonsense is made anew', async () => {
+	const { made, wires, wire } = await connected();
+	wire.hear('<html>');
+
+	await expect.poll(() => wires).toHaveLength(2);
+	made.close();
 });

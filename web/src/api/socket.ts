@@ -3,8 +3,9 @@
  * that are followed over it end with the connection; whoever reads them comes back.
  */
 import { ApiError, Unreachable } from './client';
-import { Connection, type Spot, type Wire } from './connection';
+import { Connection, type RawSocket, type Spot } from './connection';
 import { SUBPROTOCOL, type News } from './frames';
+import { backFarOff, type Pause } from './pause';
 import { Dropped, type Frame } from './stream';
 
 /** Turns can be followed over it while it is open. */
@@ -15,9 +16,7 @@ export interface Topics {
 
 /** Gives a new address to connect to, which holds once. */
 type Ticket = () => Promise<{ websocket_url: string }>;
-type Connect = (url: string) => Wire;
-/** Waits before another try, until `left`. */
-type Wait = (numTries: number, left: AbortSignal) => Promise<void>;
+type Connect = (url: string) => RawSocket;
 
 export class Socket implements Topics {
 	/** Called when a connection is made: what happened before it was not heard. */
@@ -27,16 +26,16 @@ export class Socket implements Topics {
 
 	#ticket: Ticket;
 	#connect: Connect;
-	#wait: Wait;
+	#pause: Pause;
 	#connection: Connection | null = null;
 	/** The name of the last connection there was. */
 	#former: string | null = null;
 	#left: AbortController | null = null;
 
-	constructor(ticket: Ticket, connect: Connect = browserSocket, wait: Wait = backOff) {
+	constructor(ticket: Ticket, connect: Connect = browserSocket, pause: Pause = backFarOff) {
 		this.#ticket = ticket;
 		this.#connect = connect;
-		this.#wait = wait;
+		this.#pause = pause;
 	}
 
 	get isOpen(): boolean {
@@ -67,7 +66,7 @@ export class Socket implements Topics {
 			const began = Date.now();
 			if (!comesBack(await this.#once(left)) || left.aborted) return;
 			if (Date.now() - began > STEADY_MS) numTries = 0;
-			await this.#wait(numTries, left);
+			await this.#pause(numTries, left);
 		}
 	}
 
@@ -114,26 +113,13 @@ const STEADY_MS = 10_000;
 const CLOSED = 1000;
 const LOST = 1006;
 const REFUSED = 4403;
-/** We closed it; a bad frame; a topic that is not ours; another socket in its place. */
+/** We closed it; a bad frame; no ticket for us; another socket in its place. */
 const FINAL = new Set([CLOSED, 4400, REFUSED, 4409]);
 
 export function comesBack(code: number): boolean {
 	return !FINAL.has(code);
 }
 
-function browserSocket(url: string): Wire {
+function browserSocket(url: string): RawSocket {
 	return new WebSocket(url, SUBPROTOCOL);
-}
-
-/** 1 s, then twice as long each time up to 30 s, and much chance: all pages lost it together. */
-async function backOff(numTries: number, left: AbortSignal): Promise<void> {
-	const ms = Math.min(1_000 * 2 ** numTries, 30_000) * (0.5 + Math.random());
-	const over = new AbortController();
-	await new Promise<void>((resolve) => {
-		const now = () => resolve();
-		setTimeout(now, ms);
-		left.addEventListener('abort', now, { signal: over.signal });
-		addEventListener('online', now, { signal: over.signal });
-	});
-	over.abort();
 }

@@ -10,6 +10,8 @@ import { PATIENCE_MS, Topic } from './topic';
 /** The server stops at 256 that are not acknowledged, so there is room. */
 const ACK_ITEMS = 32;
 const ACK_MS = 250;
+/** How long the server may take to say that it has taken the subscription. */
+const TAKEN_MS = 3_000;
 
 interface Line {
 	tell(command: Command): void;
@@ -26,6 +28,7 @@ export class Subscription {
 	#numUnacked = 0;
 	#ackTimer: ReturnType<typeof setTimeout> | undefined;
 	#gapTimer: ReturnType<typeof setTimeout> | undefined;
+	#takenTimer: ReturnType<typeof setTimeout> | undefined;
 
 	/** Nothing fits any more until the server has begun anew. */
 	#isRestarting = false;
@@ -35,6 +38,7 @@ export class Subscription {
 		this.#topic = new Topic(offset);
 		this.#acked = offset;
 		this.#line = line;
+		this.#takenTimer = setTimeout(() => this.end(), TAKEN_MS);
 	}
 
 	/** As the connection comes to it. Ends only by an error, or when it is no longer read. */
@@ -44,6 +48,7 @@ export class Subscription {
 
 	/** The server has taken the subscription: how the stream goes on, and what we have missed. */
 	begin({ carry, catchups }: SubscribeReply): void {
+		clearTimeout(this.#takenTimer);
 		// Begun anew, it opens with a snapshot.
 		if (this.#isRestarting) this.#topic.jump(0);
 		else this.#queue.put(told({ type: 'stream_resumed', carry }));
@@ -60,8 +65,7 @@ export class Subscription {
 	}
 
 	end(error: Error = new Dropped('The subscription is over.')): void {
-		clearTimeout(this.#ackTimer);
-		clearTimeout(this.#gapTimer);
+		for (const timer of [this.#ackTimer, this.#gapTimer, this.#takenTimer]) clearTimeout(timer);
 		this.#queue.fail(error);
 	}
 
@@ -105,8 +109,7 @@ export class Subscription {
 	#restart(): void {
 		this.#isRestarting = true;
 		this.#line.restart();
-		const isLate = () => this.#isRestarting && this.end();
-		this.#gapTimer = setTimeout(isLate, PATIENCE_MS);
+		this.#takenTimer = setTimeout(() => this.end(), TAKEN_MS);
 	}
 }
 

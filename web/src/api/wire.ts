@@ -28,65 +28,6 @@ export interface PersonLine {
 	group_id: string | null;
 }
 
-/** People who share what they may use in a day. */
-export interface Group {
-	id: string;
-	name: string;
-	num_people: number;
-}
-
-/** What may be used; null is without a limit. */
-export interface Limit {
-	requests_per_minute: number | null;
-	tokens_per_minute: number | null;
-	tokens_per_day: number | null;
-}
-
-export type LimitScope = 'everyone' | 'address' | 'group' | 'user' | 'key';
-
-export interface Limits {
-	/** Those that are set. The target is empty where a scope has none. */
-	items: (Limit & { scope: LimitScope; target: string; target_name: string })[];
-	keys: { id: string; user_id: string; user_name: string; label: string }[];
-}
-
-/** What was used. The cost is null where a model in it has no price. */
-export interface Used {
-	num_turns: number;
-	num_input_tokens: number;
-	/** Of the input. */
-	num_cached_tokens: number;
-	num_output_tokens: number;
-	cost: number | null;
-}
-
-/** Over some days, today the last. Every day has its line. */
-export interface Spending {
-	currency: string;
-	/** In UTC, as `2026-11-15`. */
-	days: (Used & { day: string })[];
-	models: (Used & { model: string })[];
-	total: Used;
-}
-
-export interface SpendingOfAll extends Spending {
-	/** A name is null where its owner is gone. */
-	people: (Used & { user_id: string; name: string | null })[];
-	groups: (Used & { group_id: string; name: string | null })[];
-}
-
-/** Of a million tokens. */
-export interface Price {
-	input: number;
-	cached: number;
-	output: number;
-}
-
-export interface Prices {
-	currency: string;
-	items: (Price & { model: string })[];
-}
-
 export interface Spread {
 	p50: number | null;
 	p95: number | null;
@@ -184,7 +125,7 @@ export interface Models {
 /** Which conversations are asked for. */
 export interface Which {
 	offset: number;
-	limit?: number;
+	limit: number;
 	q?: string | undefined;
 	is_archived?: boolean;
 	is_pinned?: boolean;
@@ -281,7 +222,7 @@ export interface Begun {
 }
 
 export interface Completions {
-	completions: string[];
+	completions?: string[];
 	/** False where the machine is too slow for it. */
 	is_enabled: boolean;
 }
@@ -296,20 +237,6 @@ export interface Earned {
 	token: string;
 	/** In seconds. */
 	expire_after: number;
-}
-
-/** What is left of a limit; null where there is none. */
-export interface Left {
-	limit: number | null;
-	remaining: number | null;
-	reset_ms: number | null;
-}
-
-export interface Allowance {
-	requests: Left;
-	tokens_minute: Left;
-	tokens_day: Left;
-	group: { name: string; tokens_day: Left } | null;
 }
 
 /** By the names public captures have for them. In milliseconds; `ts_` without the first token. */
@@ -422,7 +349,8 @@ export interface Carry {
 
 /** Events of the stream that are not deltas. Types we do not know are passed over. */
 export type SideEvent =
-	| { type: 'title_generation'; title: string; conversation_id: string }
+	/** The first words of the first message are its first title; the model may choose a second. */
+	| { type: 'title_generation'; title: string; conversation_id: string; revision: number }
 	| { type: 'resume_conversation_token'; token: string; conversation_id: string }
 	| { type: 'stream_resumed'; carry: Carry }
 	| { type: 'stream_snapshot'; seq: number; channels: Record<string, unknown>; carry: Carry }

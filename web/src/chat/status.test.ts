@@ -28,6 +28,7 @@ const wait = (change: Partial<Situation> = {}, turn: Partial<Situation['turn']> 
 		{
 			hasWords: false,
 			isOnline: true,
+			isWorking: false,
 			engine: READY,
 			at: 0,
 			...change,
@@ -38,7 +39,10 @@ const wait = (change: Partial<Situation> = {}, turn: Partial<Situation['turn']> 
 
 test.each<[string, Partial<Situation>, Partial<Situation['turn']>, string]>([
 	['the server has not answered', {}, { id: null }, en.chat.state.connecting],
-	['the browser is offline', { isOnline: false }, { id: null }, en.chat.state.offline],
+	['it wants to see work first', { isWorking: true }, { id: null }, en.chat.state.working],
+	['work is done for the next one', { isWorking: true }, {}, en.chat.state.reading],
+	['the browser is offline', { isOnline: false }, {}, en.chat.state.offline],
+	['it was before it could send', { isOnline: false }, { id: null }, en.chat.state.unsent],
 	['the line is lost', {}, { isReconnecting: true }, en.chat.state.reconnecting],
 	['the model starts', { engine: { ...READY, state: 'starting' } }, {}, en.chat.state.starting],
 	['it restarts', { engine: { ...READY, state: 'restarting' } }, {}, en.chat.state.restarting],

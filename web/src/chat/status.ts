@@ -15,6 +15,8 @@ export interface Situation {
 	>;
 	hasWords: boolean;
 	isOnline: boolean;
+	/** The work is being done that the server asks for before it takes a message. */
+	isWorking: boolean;
 	engine: Status | null;
 	/** Now, in Unix milliseconds. */
 	at: number;
@@ -55,12 +57,13 @@ function retryOf(
 }
 
 function sentenceFor(
-	{ turn, hasWords, isOnline, engine, at }: Situation,
+	{ turn, hasWords, isOnline, isWorking, engine, at }: Situation,
 	state: Words['chat']['state']
 ): string | null {
 	if (turn.isStopping) return state.stopping;
-	if (!isOnline) return state.offline;
+	if (!isOnline) return turn.id === null ? state.unsent : state.offline;
 	if (turn.isReconnecting) return state.reconnecting;
+	if (turn.id === null && isWorking) return state.working;
 	if (hasWords && at - turn.heardAt < STALLED_S * 1000) return null;
 	if (engine !== null && engine.state !== 'ready') return state[engine.state];
 	if (hasWords) return state.stalled;

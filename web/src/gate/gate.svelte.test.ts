@@ -45,7 +45,7 @@ function guarded(how: Work = work): { door: Api; gate: Gate } {
 	const door = api();
 	const gate = new Gate(door, how);
 	door.companions = () => gate.headers;
-	door.prove = () => gate.earn();
+	door.prove = (left) => gate.earn(left);
 	return { door, gate };
 }
 
@@ -121,14 +121,57 @@ test('a browser without workers is told so, and nothing is sent again', async ()
 	expect(asked).toEqual(['conversation', 'prepare']);
 });
 
-test('who stops does not wait for the work', async () => {
-	const { door } = guarded(() => new Promise(() => undefined));
-	const stopped = new AbortController();
-	const sending = door.send(BODY, stopped.signal);
-	const failed = expect(sending).rejects.toThrow();
+/** Work without an end, and what becomes of each piece of it. */
+function endless(): { work: Work; signals: AbortSignal[] } {
+	const signals: AbortSignal[] = [];
+	const work: Work = (_, signal) => {
+		signals.push(signal);
+		return new Promise((_, reject) => {
+			signal.addEventListener('abort', () => reject(signal.reason as Error));
+		});
+	};
+	return { work, signals };
+}
+
+test('who stops does not wait for the work, and work that nobody waits for ends', async () => {
+	const { work, signals } = endless();
+	const { door, gate } = guarded(work);
+	const [one, other] = [new AbortController(), new AbortController()];
+	const sending = [one, other].map(({ signal }) => door.send(BODY, signal));
+	const failed = sending.map((sent) => expect(sent).rejects.toThrow());
 	await vi.advanceTimersByTimeAsync(0);
-	stopped.abort();
-	await failed;
+	one.abort();
+	await failed[0];
+	expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+	other.abort();
+	await failed[1];
+	expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+	expect(gate.isWorking).toBe(false);
+	void gate.anticipate();
+	await vi.advanceTimersByTimeAsync(0);
+	expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+	gate.leave();
+
+	expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+});
+
+test.each(['', 'zz', '0x0f', '00 f'])('work as hard as %j is not begun', async (difficulty) => {
+	challenge = { ...CHALLENGE, proofofwork: { ...CHALLENGE.proofofwork, difficulty } };
+	const { door } = guarded();
+
+	await expect(door.send(BODY, alive)).rejects.toBeInstanceOf(ApiError);
+	expect(tasks).toEqual([]);
+});
+
+test('what is earned after one has left is not kept, nor kept alive', async () => {
+	const { door, gate } = guarded();
+	const sending = door.send(BODY, alive);
+	gate.leave();
+	await expect(sending).rejects.toThrow();
+	await vi.advanceTimersByTimeAsync(540_000);
+
+	expect(gate.headers).toEqual({});
+	expect(asked).not.toContain('ping');
 });
 
 /** A worker that answers, breaks or stays silent. */
@@ -176,4 +219,13 @@ test('one that nobody waits for ends at once', async () => {
 
 	await expect(working).rejects.toThrow();
 	expect(worker.isEnded).toBe(true);
+});
+
+test('nothing of it stays with whoever waited', async () => {
+	const { signal } = new AbortController();
+	const taken = vi.spyOn(signal, 'addEventListener');
+	await done(() => new Fake('answers') as unknown as Worker, TASK, signal);
+
+	const options = taken.mock.calls[0]?.[2] as AddEventListenerOptions;
+	expect(options.signal?.aborted).toBe(true);
 });

@@ -12,14 +12,17 @@ export const inWorker: Work = (task, signal) => done(start, task, signal);
 export async function done(begin: () => Worker, task: Task, signal: AbortSignal): Promise<string> {
 	signal.throwIfAborted();
 	const worker = begun(begin);
+	const over = new AbortController();
 	try {
 		return await new Promise((resolve, reject) => {
 			worker.onmessage = ({ data }: MessageEvent<string>) => resolve(data);
 			worker.onerror = () => reject(new NoWorker('The worker could not start.'));
-			signal.addEventListener('abort', () => reject(signal.reason as Error));
+			const leave = () => reject(signal.reason as Error);
+			signal.addEventListener('abort', leave, { signal: over.signal });
 			worker.postMessage(task);
 		});
 	} finally {
+		over.abort();
 		worker.terminate();
 	}
 }

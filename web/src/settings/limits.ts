@@ -1,6 +1,7 @@
 /** The limits that are set, and how one is set or taken back. */
 import type { Api } from '$/api/client';
-import type { Group, Limit, Limits, LimitScope, PersonLine } from '$/api/wire';
+import type { Group, Limit, Limits, LimitScope } from '$/api/spending';
+import type { PersonLine } from '$/api/wire';
 import { Fetched } from '$/state/fetched.svelte';
 
 export const NAMES = ['requests_per_minute', 'tokens_per_minute', 'tokens_per_day'] as const;

@@ -1,5 +1,5 @@
 /** Numbers of limits, usage and prices: how they are typed, how they are written, what they add up to. */
-import type { Used } from '$/api/wire';
+import type { Used } from '$/api/spending';
 import type { SpendingWords } from '$/words/spending';
 
 const language = () => document.documentElement.lang || 'en';

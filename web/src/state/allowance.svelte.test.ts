@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Unreachable } from '$/api/client';
-import type { Allowance as Told } from '$/api/wire';
+import type { Allowance as Told } from '$/api/spending';
 import { Allowance } from '$/state/allowance.svelte';
 
 const NONE = { limit: null, remaining: null, reset_ms: null };
@@ -67,6 +67,16 @@ test('when the minute is over it is asked again, and when the day is not', async
 	await vi.advanceTimersByTimeAsync(200_000);
 
 	expect(numAsked).toBe(2);
+});
+
+test('who has left asks no more, also where the answer comes later', async () => {
+	told = { ...FREE, requests: { limit: 60, remaining: 0, reset_ms: 20_000 } };
+	const asking = allowance.load();
+	allowance.leave();
+	await asking;
+	await vi.advanceTimersByTimeAsync(60_000);
+
+	expect(numAsked).toBe(1);
 });
 
 test('what cannot be asked changes nothing', async () => {

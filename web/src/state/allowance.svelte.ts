@@ -3,7 +3,7 @@
  * an answer where there are any: a house without limits is asked once.
  */
 import { failureOf, type Api } from '$/api/client';
-import type { Allowance as Told, Left } from '$/api/wire';
+import type { Allowance as Told, Left } from '$/api/spending';
 
 /** What comes back within so long is waited for. */
 const SOON_MS = 120_000;
@@ -25,6 +25,7 @@ export class Allowance {
 	#ask: Api['allowance'];
 	#isLimited = false;
 	#timer: ReturnType<typeof setTimeout> | undefined;
+	#isLeft = false;
 
 	constructor({ allowance }: Pick<Api, 'allowance'>) {
 		this.#ask = allowance;
@@ -51,12 +52,13 @@ export class Allowance {
 	}
 
 	leave(): void {
+		this.#isLeft = true;
 		clearTimeout(this.#timer);
 	}
 
 	/** What is scarce for a minute is not any more when the minute is over. */
 	#lookAgain(scarce: Scarce | null): void {
-		if (scarce?.resetAt == null || scarce.remaining === scarce.limit) return;
+		if (this.#isLeft || scarce?.resetAt == null || scarce.remaining === scarce.limit) return;
 		const restMs = scarce.resetAt - Date.now();
 		if (restMs > SOON_MS) return;
 		this.#timer = setTimeout(() => void this.load(), Math.max(restMs, 1_000));

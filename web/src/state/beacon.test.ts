@@ -43,7 +43,8 @@ function turn(isSent = true) {
 	const answer = { content: { parts: [SECRET] }, metadata } as unknown as Message;
 	return { pulse, answer };
 }
-async function fail(error: unknown, filename = 'https://house/assets/page-1a2.js'): Promise<void> {
+const at = (file: string) => `${location.origin}/assets/${file}`;
+async function fail(error: unknown, filename = at('page-1a2.js')): Promise<void> {
 	dispatchEvent(new ErrorEvent('error', { error, filename, lineno: 12, message: SECRET }));
 	await vi.advanceTimersByTimeAsync(0);
 }
@@ -80,7 +81,7 @@ test('errors are told by name, file and line, together, and never what they say'
 	await fail(new TypeError(SECRET));
 	await fail(new TypeError(SECRET));
 	const rejected = new RangeError(SECRET);
-	rejected.stack = `RangeError: ${SECRET}\n    at f (https://house/assets/ground-9.js:3:44)`;
+	rejected.stack = `RangeError: ${SECRET}\n    at f (${at('ground-9.js')}:3:44)`;
 	dispatchEvent(Object.assign(new Event('unhandledrejection'), { reason: rejected }));
 	await vi.advanceTimersByTimeAsync(2_000);
 
@@ -105,8 +106,23 @@ test('whatever is thrown has a name that tells nothing', async () => {
 	expect(JSON.stringify(errors)).not.toContain('secret');
 });
 
+test.each([
+	(place: string) => `Error: ${place}\n    at f (${at('ours-1.js')}:7:1)`,
+	(place: string) => `f@chrome-extension://${place}\nasync*f@${at('ours-1.js')}:7:1`,
+	(place: string) => `Error: see\n${place}\n    at new F (${at('ours-1.js')}:7:1)`
+])('a file that an error speaks of is not where it happened', async (stack) => {
+	const failed = new Error('x');
+	failed.stack = stack(at('a-secret.js:1:2'));
+	await fail(failed, '');
+	failed.stack = stack('https://elsewhere/a-secret.js:1:2');
+	await fail(failed, 'https://elsewhere/a-secret.js');
+	await vi.advanceTimersByTimeAsync(2_000);
+
+	expect(errors).toEqual([[{ name: 'Error', where: 'ours-1.js', line: 7, count: 2 }]]);
+});
+
 test('a page that breaks all the time tells of ten things in half a minute', async () => {
-	for (let i = 0; i < 40; i++) await fail(new Error('x'), `https://house/assets/file${i}.js`);
+	for (let i = 0; i < 40; i++) await fail(new Error('x'), at(`file${i}.js`));
 	await vi.advanceTimersByTimeAsync(2_000);
 	await fail(new Error('x'));
 	await vi.advanceTimersByTimeAsync(29_000);

@@ -16,7 +16,9 @@ const SOON_MS = 2_000;
 const REST_MS = 30_000;
 
 const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,47}$/;
-/** A file of ours and a line, as every browser writes them into a stack; not what the error says. */
+/** Where somebody was, as the browsers write it into a stack; not what the error says. */
+const FRAME = /^(?:\s+at\s|\S*@http)/;
+/** A file and a line. */
 const PLACE = /https?:\/\/\S*?\/([\w$.-]{1,96}\.(?:js|ts|svelte))\S*?:(\d{1,7}):\d/;
 
 export class Beacon {
@@ -115,6 +117,8 @@ export function latencyOf({ pulse, answer }: Measured): Latency | null {
 /** What kind of thing broke, and in which file. What it says may hold somebody's words. */
 function nameOf(error: unknown, place: string): Required<Omit<PageError, 'count'>> {
 	const { name = '', stack = '' } = error instanceof Error ? error : {};
-	const [, where = 'page', line = '0'] = PLACE.exec(place) ?? PLACE.exec(stack) ?? [];
+	const frames = stack.split('\n').filter((text) => FRAME.test(text));
+	const ours = [place, ...frames].filter((text) => text.includes(`${location.origin}/`));
+	const [, where = 'page', line = '0'] = ours.map((text) => PLACE.exec(text)).find(Boolean) ?? [];
 	return { name: NAME.test(name) ? name : 'Error', where, line: Number(line) };
 }

@@ -5,11 +5,21 @@ import type { Message, SendBody } from '$/api/wire';
 import { Conversation, type Ask } from '$/state/conversation.svelte';
 import { Delivery } from '$/state/delivery.svelte';
 import { Drafts } from '$/state/drafts';
+import type { Letter } from '$/state/letter';
 import { Outbox } from '$/state/outbox';
-import type { Pause } from '$/turn/pause';
+import type { Pause } from '$/api/pause';
 import { expected, sse } from '$/turn/recorded';
 
 const ASK: Ask = { model: 'auto', sampling: {} };
+const LETTER: Letter = {
+	id: 'm1',
+	text: 'Say hello.',
+	conversationId: 'c1',
+	parent: null,
+	edits: null,
+	ask: ASK,
+	isWaiting: false
+};
 const drafts = new Drafts(localStorage, 'ada');
 const atOnce = () => new Promise<void>((done) => setTimeout(done, 1));
 
@@ -19,6 +29,8 @@ beforeEach(() => localStorage.clear());
 function opened(api: Api, id: string | null, pause: Pause = atOnce): Conversation {
 	const delivery = new Delivery(api, new Outbox(localStorage, 'ada'), pause);
 	const conversation = new Conversation(api, id, drafts, delivery, pause);
+	delivery.isSaid = (letter) => conversation.holds(letter);
+	delivery.isDue = () => conversation.isAtRest;
 	delivery.onposted = (letter, turn) => void conversation.watch(letter, turn);
 	delivery.onsettled = (letter, fate) => conversation.settle(letter, fate);
 	delivery.begin();
@@ -167,8 +179,7 @@ test('what is said is what was written, with the room around it', async () => {
 });
 
 test('opening a conversation that is being answered goes on with the answer', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const conversation = opened(
 		api({
 			'GET conversation/c1': () =>
@@ -197,7 +208,7 @@ test('another answer stands beside the first, and either can be shown', async ()
 		api({
 			'POST f/conversation': (body) => {
 				sent.push(body);
-				return body.action === 'next' ? withRecordedId('hello', body) : variant(sent[0]);
+				return body.action === 'next' ? withRecordedId('hello', body) : answeredAnew(sent[0]?.messages[0]?.id ?? '');
 			},
 			[`PATCH conversation/${conversationId()}`]: () => Response.json({ success: true })
 		}),
@@ -297,8 +308,7 @@ test('what is written in a new chat while it is answered moves with it', async (
 });
 
 test('an answer that goes on reads as one with what was there', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const sent: SendBody[] = [];
 	const conversation = opened(
 		api({
@@ -320,8 +330,7 @@ test('an answer that goes on reads as one with what was there', async () => {
 });
 
 test('a rating is shown at once, and taken back if the server does not take it', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const conversation = opened(
 		api({
 			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
@@ -339,8 +348,7 @@ test('a rating is shown at once, and taken back if the server does not take it',
 });
 
 test('a conversation that cannot be reached opens by itself when it can', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	let tries = 0;
 	const conversation = opened(
 		api({
@@ -359,8 +367,7 @@ test('a conversation that cannot be reached opens by itself when it can', async 
 });
 
 test('nothing can be said before what was said is known', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const conversation = opened(
 		api({ 'GET conversation/c1': () => Response.json(detail('c1', question, answer)) }),
 		'c1'
@@ -376,8 +383,7 @@ test('nothing can be said before what was said is known', async () => {
 });
 
 test('an edit the server refuses stays open, beside what was said before', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const conversation = opened(
 		api({
 			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
@@ -400,8 +406,7 @@ test('an edit the server refuses stays open, beside what was said before', async
 });
 
 test('an answer that is stopped while nobody can be told ends here, and is read again', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const stopped: unknown[] = [];
 	let isUp = false;
 	let opens = 0;
@@ -438,8 +443,7 @@ test('an answer that is stopped while nobody can be told ends here, and is read 
 });
 
 test('a turn that began elsewhere is followed as it is written', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const before = { ...question, id: 'q0', content: { ...question.content, parts: ['Hi.'] } };
 	let running: object | null = null;
 	const conversation = opened(
@@ -471,8 +475,7 @@ test('the turn that is read here is no news', async () => {
 });
 
 test('an answer that is not the stored one is replaced by it, and that is reported', async () => {
-	const [question, answer] = expected('hello').messages;
-	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	const { question, answer } = hello();
 	const wrong = sse('hello').replace('"Hel"', '"Hal"');
 	const conversation = opened(
 		api({
@@ -497,6 +500,197 @@ test('an answer that is not the stored one is replaced by it, and that is report
 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
+
+test('what was being fetched when something was asked for does not hide the answer', async () => {
+	const { question, answer } = hello();
+	const fetched = [Promise.resolve(Response.json(detail('c1', question, answer)))];
+	const stale = later();
+	let numFetched = 0;
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => {
+				numFetched += 1;
+				return fetched.shift() ?? Response.json(twoAnswers(question, answer));
+			},
+			'POST f/conversation': () => {
+				stale.come(Response.json(detail('c1', question, answer)));
+				return answeredAnew(question.id);
+			}
+		}),
+		'c1'
+	);
+	await conversation.load();
+	fetched.push(stale.response);
+	const caughtUp = conversation.catchUp();
+	await conversation.answerAgain(answer.id, ASK);
+	await caughtUp;
+	expect(conversation.path[1]?.id).toBe('another-answer');
+	await expect.poll(() => numFetched).toBe(3);
+	await expect.poll(() => conversation.isAtRest).toBe(true);
+
+	expect(conversation.path[1]?.id).toBe('another-answer');
+});
+
+test('what is fetched while it is answered leaves the branch that is shown', async () => {
+	const { question, answer } = hello();
+	const reply = later();
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
+			'POST f/conversation': () => reply.response
+		}),
+		'c1'
+	);
+	await conversation.load();
+	const answered = conversation.answerAgain(answer.id, ASK);
+	await conversation.load();
+	expect(conversation.path).toHaveLength(1);
+	reply.come(answeredAnew(question.id));
+	await answered;
+
+	expect(conversation.path[1]?.id).toBe('another-answer');
+});
+
+test('a letter that is in the conversation already does not wait, and cannot be taken back', async () => {
+	const { question, answer } = hello();
+	const outbox = new Outbox(localStorage, 'ada');
+	outbox.keep({ ...LETTER, id: question.id });
+	const running = { turn_exchange_id: 't1', message_id: answer.id };
+	const conversation = opened(
+		api({
+			'GET status': () => Response.json({}),
+			'GET conversation/c1': () => Response.json({ ...detail('c1', question, answer), running }),
+			'GET f/conversation/t1/events': () => new Promise(() => undefined)
+		}),
+		'c1'
+	);
+	await expect.poll(() => conversation.queued?.id ?? outbox.letters.length).toBe(question.id);
+	await conversation.load();
+	expect(conversation.isAnswering).toBe(true);
+	expect(conversation.queued).toBeNull();
+	conversation.unqueue();
+	expect(conversation.draft).toBe('');
+
+	await expect.poll(() => outbox.letters).toEqual([]);
+	conversation.leave();
+});
+
+test.each([
+	['it is answered', () => answeredAnew(hello().question.id)],
+	['it is refused', () => refused(400, 'No.')]
+])('a turn that began elsewhere during a Send is shown when %s', async (_, reply) => {
+	const { question, answer } = hello();
+	let numFetched = 0;
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => {
+				numFetched += 1;
+				return Response.json(detail('c1', question, answer));
+			},
+			'POST f/conversation': async () => {
+				await conversation.hearOf('t2');
+				await conversation.hearOf('of another tab');
+				return reply();
+			}
+		}),
+		'c1'
+	);
+	await conversation.load();
+	await conversation.answerAgain(answer.id, ASK);
+
+	expect(numFetched).toBe(2);
+});
+
+test('our own turn is no news, although it was heard of before it had a name here', async () => {
+	const { question, answer } = hello();
+	let numFetched = 0;
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => {
+				numFetched += 1;
+				return Response.json(detail('c1', question, answer));
+			},
+			'POST f/conversation': async () => {
+				await conversation.hearOf('t2');
+				return answeredAnew(question.id);
+			}
+		}),
+		'c1'
+	);
+	await conversation.load();
+	await conversation.answerAgain(answer.id, ASK);
+
+	expect(numFetched).toBe(1);
+});
+
+test('nothing goes out before the server knows of a stop', async () => {
+	const { question, answer } = hello();
+	const told = later();
+	let numAsked = 0;
+	let isStopped = false;
+	const running = { turn_exchange_id: 't1', message_id: answer.id };
+	const conversation = opened(
+		api({
+			'GET conversation/c1': () => Response.json({ ...detail('c1', question, answer), running }),
+			'GET f/conversation/t1/events': () => {
+				if (isStopped) return played('hello');
+				throw new TypeError('Failed to fetch');
+			},
+			'POST stop_conversation': () => {
+				if (++numAsked === 1) throw new TypeError('Failed to fetch');
+				return told.response;
+			}
+		}),
+		'c1'
+	);
+	await conversation.load();
+	conversation.stop();
+	await expect.poll(() => numAsked).toBe(2);
+	expect(conversation.isAnswering).toBe(false);
+	expect(conversation.isAtRest).toBe(false);
+	isStopped = true;
+	told.come(new Response(''));
+
+	await expect.poll(() => conversation.isAtRest).toBe(true);
+});
+
+function hello(): { question: Message; answer: Message } {
+	const [question, answer] = expected('hello').messages;
+	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
+	return { question, answer };
+}
+
+/** A response that comes when the test says so. */
+function later() {
+	let come: (response: Response) => void = () => undefined;
+	const response = new Promise<Response>((resolve) => (come = resolve));
+	return { response, come };
+}
+
+/** The first answer, and the one that was asked for after it. */
+function twoAnswers(question: Message, answer: Message): object {
+	const one = detail('c1', question, answer);
+	const node = (id: string) => ({
+		id,
+		parent: question.id,
+		children: [],
+		message: { ...answer, id }
+	});
+	return {
+		...one,
+		current_node: 'another-answer',
+		mapping: {
+			[question.id]: {
+				id: question.id,
+				parent: null,
+				children: [answer.id, 'another-answer'],
+				message: question
+			},
+			[answer.id]: node(answer.id),
+			'another-answer': node('another-answer')
+		}
+	};
+}
 
 function detail(id: string, question: Message, answer: Message): object {
 	return {
@@ -525,11 +719,11 @@ function conversationId(): string {
 }
 
 /** The recorded turn again, as a variant: no question, and an answer with an id of its own. */
-function variant(first: SendBody | undefined): Response {
-	const [question, answer] = expected('hello').messages;
+function answeredAnew(questionId: string): Response {
+	const { question, answer } = hello();
 	const text = variantText()
-		.replaceAll(question?.id ?? '', first?.messages[0]?.id ?? '')
-		.replaceAll(answer?.id ?? '', 'another-answer');
+		.replaceAll(question.id, questionId)
+		.replaceAll(answer.id, 'another-answer');
 	return new Response(text, { headers: { 'x-turn-exchange-id': 't2' } });
 }
 

@@ -53,7 +53,8 @@ class FakeServer {
 	}
 
 	#page(params: URLSearchParams) {
-		const [offset, limit] = [Number(params.get('offset')), Number(params.get('limit'))];
+		const offset = Number(params.get('offset'));
+		const limit = Math.min(Number(params.get('limit')), 100);
 		const q = params.get('q');
 		const found = this.all.filter((item) => {
 			if (!item.is_visible) return false;
@@ -104,6 +105,20 @@ test('the list grows page by page to its end', async () => {
 
 	expect(conversations.recent.items).toHaveLength(56);
 	expect(new Set(ids(conversations.recent)).size).toBe(56);
+});
+
+test('what is loaded again is as long as it was, however long that is', async () => {
+	const server = new FakeServer();
+	const { all } = server;
+	server.all = [0, 1, 2, 3].flatMap((i) => all.map((item) => ({ ...item, id: `${item.id} ${i}` })));
+	const { conversations } = await loaded(server);
+	for (let i = 0; i < 5; i++) await conversations.recent.more();
+	const before = ids(conversations.recent);
+	expect(before).toHaveLength(6 * 28);
+	await conversations.load();
+
+	expect(ids(conversations.recent)).toEqual(before);
+	expect(conversations.recent.hasMore).toBe(true);
 });
 
 test('what was found for fewer letters does not answer for more', async () => {

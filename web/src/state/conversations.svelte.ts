@@ -44,9 +44,9 @@ export class Conversations {
 		this.folders = new Folders(api, storage);
 	}
 
-	/** Everything the sidebar shows, from the top. */
+	/** Everything the sidebar shows, as far as it is shown. */
 	load = async () => {
-		await Promise.all([this.pinned.load(), this.folders.load(), this.recent.load()]);
+		await Promise.all([this.pinned.refresh(), this.folders.load(), this.recent.refresh()]);
 	};
 
 	/** Looks for what the search field says now. */
@@ -103,7 +103,7 @@ export class Conversations {
 	/** Its conversations stay, and are recent ones again. */
 	async removeFolder(id: string): Promise<void> {
 		await this.folders.remove(id);
-		await this.recent.load();
+		await this.recent.refresh();
 	}
 
 	get #places(): Shelf[] {

@@ -197,6 +197,39 @@ test('nobody brings what another person wrote, nor keeps it after they left', as
 	expect(localStorage).toHaveLength(0);
 });
 
+test('a letter whose delivery broke can be sent again', async () => {
+	const server = new Server();
+	const { delivery, fates } = desk(server);
+	const { onsettled } = delivery;
+	delivery.onsettled = () => {
+		throw new Error('A bug.');
+	};
+	await expect(send(delivery, server)).rejects.toThrow('A bug.');
+	delivery.onsettled = onsettled;
+	await send(delivery, server);
+
+	expect(fates).toEqual([{ kind: 'taken' }]);
+});
+
+test('a letter that was taken after all does not wait, and is not sent again', async () => {
+	const server = new Server();
+	server.post = lost;
+	const { delivery } = desk(server);
+	let isSaid = false;
+	delivery.isDue = () => false;
+	delivery.isSaid = () => isSaid;
+	const sent = send(delivery, server);
+	await expect.poll(() => delivery.waitingIn('c1')?.id).toBe('m1');
+	const numPosted = server.posted.length;
+	isSaid = true;
+	expect(delivery.waitingIn('c1')).toBeNull();
+	expect(delivery.takeBack('m1')).toBeNull();
+	await sent;
+
+	expect(outbox().letters).toEqual([]);
+	expect(server.posted).toHaveLength(numPosted);
+});
+
 /** A response that comes when the test says so. */
 function later() {
 	let come: (response: Response) => void = () => undefined;

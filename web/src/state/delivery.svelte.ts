@@ -7,7 +7,7 @@ import { failureOf, type Api } from '$/api/client';
 import type { Failure } from '$/api/wire';
 import { bodyOf, type Letter } from '$/state/letter';
 import type { Outbox } from '$/state/outbox';
-import { backOff, type Pause } from '$/turn/pause';
+import { backOff, type Pause } from '$/api/pause';
 import { Turn } from '$/turn/turn.svelte';
 
 /**
@@ -22,6 +22,8 @@ export class Delivery {
 
 	/** Whether a letter that waits may go out now, as far as the screen is concerned. */
 	isDue: (letter: Letter) => boolean = () => true;
+	/** Whether a letter that waits has been taken after all, and only the answer to it was lost. */
+	isSaid: (letter: Letter) => boolean = () => false;
 	/** Called when a letter that has waited sets out. */
 	onposted: (letter: Letter, turn: Turn) => void = () => undefined;
 	/** Called when the fate of a letter is known. True if somebody looks at its turn. */
@@ -54,7 +56,8 @@ export class Delivery {
 
 	/** The letter that waits in a conversation; with null, one that will begin one. */
 	waitingIn(conversationId: string | null): Letter | null {
-		return this.waiting.find((letter) => letter.conversationId === conversationId) ?? null;
+		const isHere = (letter: Letter) => letter.conversationId === conversationId;
+		return this.waiting.find((letter) => isHere(letter) && !this.isSaid(letter)) ?? null;
 	}
 
 	/** What is being posted to a conversation just now. */
@@ -69,9 +72,8 @@ export class Delivery {
 	/** Null if it no longer waits: then it is too late. */
 	takeBack(id: string): Letter | null {
 		const letter = this.#outbox.find(id);
-		if (!letter?.isWaiting) return null;
-		this.#outbox.drop(id);
-		this.#look();
+		if (!letter?.isWaiting || this.isSaid(letter)) return null;
+		this.#drop(id);
 		return letter;
 	}
 
@@ -85,8 +87,11 @@ export class Delivery {
 	async #carry(id: string, turn: Turn | null): Promise<void> {
 		if (this.#carried.has(id)) return;
 		this.#carried.set(id, turn);
-		await alone(id, this.#left.signal, () => this.#deliver(id, turn));
-		this.#carried.delete(id);
+		try {
+			await alone(id, this.#left.signal, () => this.#deliver(id, turn));
+		} finally {
+			this.#carried.delete(id);
+		}
 	}
 
 	async #deliver(id: string, first: Turn | null): Promise<void> {
@@ -97,6 +102,7 @@ export class Delivery {
 			await this.#pause(tries, this.#left.signal);
 			if (this.#find(id) === null || !(await this.#isServerThere())) continue;
 			const letter = this.#find(id);
+			if (letter !== null && this.isSaid(letter)) return this.#drop(id);
 			if (letter === null || !this.isDue(letter)) continue;
 			const turn = new Turn(this.#api, { body: bodyOf(letter) });
 			this.#mark(id, false);
@@ -126,6 +132,11 @@ export class Delivery {
 		} catch (error) {
 			return failureOf(error).code !== 'unreachable';
 		}
+	}
+
+	#drop(id: string): void {
+		this.#outbox.drop(id);
+		this.#look();
 	}
 
 	#mark(id: string, isWaiting: boolean): void {

@@ -34,6 +34,7 @@ export class Desk {
 
 	#drafts: Drafts;
 	#left = new AbortController();
+	#socket: Socket;
 	#unwatch: () => void = () => undefined;
 
 	/** `go` opens the conversation of an address: the router's, where there is one. */
@@ -53,11 +54,12 @@ export class Desk {
 		this.allowance = new Allowance(api);
 		this.beacon = new Beacon(api, () => preferences.isReported);
 		this.#accompany();
-		const socket = new Socket(api.socketTicket);
-		api.topics = socket;
-		this.live = new Live(socket, this.conversations, () => this.open);
+		this.#socket = new Socket(api.socketTicket);
+		api.topics = this.#socket;
+		this.live = new Live(this.#socket, this.conversations, () => this.open);
 		this.delivery.isDue = ({ conversationId }) =>
 			conversationId !== this.open.id || this.open.isAtRest;
+		this.delivery.isSaid = (letter) => this.open.holds(letter);
 		this.delivery.onposted = (letter, turn) => {
 			if (letter.conversationId === this.open.id) void this.open.watch(letter, turn);
 		};
@@ -147,7 +149,8 @@ export class Desk {
 
 	leave(): void {
 		this.#left.abort();
-		this.api.topics = null;
+		// Another desk may stand here by now.
+		if (this.api.topics === this.#socket) this.api.topics = null;
 		this.warming.cancel();
 		this.gate.leave();
 		this.allowance.leave();
@@ -161,9 +164,9 @@ export class Desk {
 		const { api } = this;
 		api.device = deviceIn(localStorage);
 		api.companions = (body) => ({ ...this.gate.headers, ...this.warming.headersFor(body) });
-		api.prove = () => this.gate.earn();
-		api.onsent = (headers) => {
-			this.warming.settle();
+		api.prove = (left) => this.gate.earn(left);
+		api.onsent = (body, headers) => {
+			this.warming.settle(body);
 			this.allowance.note(headers);
 		};
 	}

@@ -81,7 +81,7 @@ export class Folders {
 		await this.toggle(id, false);
 	}
 
-	#fill = (id: string) => this.shelf(id).load();
+	#fill = (id: string) => this.shelf(id).refresh();
 
 	#remember(): void {
 		try {

@@ -55,6 +55,12 @@ test('words belong to what they were proposed for', async () => {
 	expect(ghost.after('What is the end')).toBe(' of the day');
 });
 
+test('an answer without words proposes nothing', async () => {
+	answer = () => Promise.resolve({ is_enabled: true });
+
+	expect(await write('What is the end')).toBe('');
+});
+
 test('an answer that comes too late is not shown', async () => {
 	let tell: (value: Completions) => void = () => undefined;
 	answer = () => new Promise((resolve) => (tell = resolve));

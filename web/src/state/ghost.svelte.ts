@@ -50,7 +50,7 @@ export class Ghost {
 			const { completions, is_enabled } = await this.#complete(written, asking.signal);
 			if (!is_enabled) this.#quietUntil = Date.now() + QUIET_MS;
 			if (asking.signal.aborted) return;
-			this.#proposed = { after: written, text: completions[0] ?? '' };
+			this.#proposed = { after: written, text: completions?.[0] ?? '' };
 		} catch (error) {
 			if (asking.signal.aborted) return;
 			// Words that do not come are not missed; but who refuses once is not asked at every key.

@@ -67,11 +67,23 @@ test('a conversation that is in no list is asked for, once', () => {
 
 test('what was missed is fetched when the socket is there again, and not before', () => {
 	const { live, socket, lists, open } = listening();
+	live.begin(new AbortController().signal);
 	socket.onopen();
 	expect(lists.load).not.toHaveBeenCalled();
 	socket.onnews(turn('turn_began', 'c2'));
 	socket.onclose();
 	expect([...live.answering]).toEqual([]);
+	socket.onopen();
+
+	expect(lists.load).toHaveBeenCalledTimes(1);
+	expect(open.catchUp).toHaveBeenCalledTimes(1);
+});
+
+test('a socket that is opened long after the page was fetches what was missed', () => {
+	vi.useFakeTimers();
+	const { live, socket, lists, open } = listening();
+	live.begin(new AbortController().signal);
+	vi.advanceTimersByTime(3_600_000);
 	socket.onopen();
 
 	expect(lists.load).toHaveBeenCalledTimes(1);

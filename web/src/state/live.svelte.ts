@@ -8,6 +8,8 @@ import type { Socket } from '$/api/socket';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { Conversations } from '$/state/conversations.svelte';
 
+/** What was fetched when the page began is no older. */
+const FRESH_MS = 5_000;
 /** The page is painted first. */
 const SETTLED_MS = 500;
 /** A page nobody has looked at for so long does not need to know. */
@@ -15,22 +17,23 @@ const HIDDEN_MS = 300_000;
 /** A conversation that begins here is in the list before then. */
 const UNKNOWN_MS = 500;
 
-type Wire = Pick<Socket, 'open' | 'close' | 'onopen' | 'onclose' | 'onnews'>;
+type Source = Pick<Socket, 'open' | 'close' | 'onopen' | 'onclose' | 'onnews'>;
 
 export class Live {
 	/** The conversations that are being answered, wherever that was asked for. */
 	answering = $state.raw<ReadonlySet<string>>(new Set());
 
-	#socket: Wire;
+	#socket: Source;
 	#conversations: Conversations;
 	#open: () => Conversation;
 	/** The conversation of each turn under way. */
 	#turns = new Map<string, string>();
 	#hasHeard = false;
+	#begunAt = 0;
 	#hiding: ReturnType<typeof setTimeout> | undefined;
 	#asking: ReturnType<typeof setTimeout> | undefined;
 
-	constructor(socket: Wire, conversations: Conversations, open: () => Conversation) {
+	constructor(socket: Source, conversations: Conversations, open: () => Conversation) {
 		this.#socket = socket;
 		this.#conversations = conversations;
 		this.#open = open;
@@ -41,6 +44,7 @@ export class Live {
 
 	/** Listens while the page is looked at, until `left`. */
 	begin(left: AbortSignal): void {
+		this.#begunAt = Date.now();
 		const settled = setTimeout(() => this.#look(), SETTLED_MS);
 		document.addEventListener('visibilitychange', () => this.#look(), { signal: left });
 		left.addEventListener('abort', () => {
@@ -55,13 +59,13 @@ export class Live {
 		else this.#hiding = setTimeout(() => this.#socket.close(), HIDDEN_MS);
 	}
 
-	/** What happened while nobody told us. At first the page knows, because it has just asked. */
+	/** What happened while nobody told us. At first the page may know, because it has just asked. */
 	#catchUp(): void {
-		if (this.#hasHeard) {
-			void this.#conversations.load();
-			void this.#open().catchUp();
-		}
+		const isFresh = !this.#hasHeard && Date.now() - this.#begunAt < FRESH_MS;
 		this.#hasHeard = true;
+		if (isFresh) return;
+		void this.#conversations.load();
+		void this.#open().catchUp();
 	}
 
 	#take(news: News): void {

@@ -3,31 +3,40 @@ import { ROOT, type SendBody } from '$/api/wire';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { Desk } from '$/state/desk.svelte';
 import { newId } from '$/state/id';
-import { bodyOf } from '$/state/letter';
+import { bodyOf, type Ask } from '$/state/letter';
 import { leafOf } from '$/state/tree';
-import type { Preparation } from '$/state/warming.svelte';
 
 const LONG_CHARS = 2_000;
 const FULL_SHARE = 0.6;
 
-/** Null where there is nothing to prepare. */
+export interface Preparation {
+	/** Empty where nothing is written yet. */
+	text: string;
+	conversationId: string | null;
+	parent: string;
+	ask: Ask;
+	isReadAhead: boolean;
+	isWeighed: boolean;
+}
+
+/** Null where there is nothing to prepare. Asked at every key. */
 export function preparationOf(
 	desk: Desk,
 	conversation: Conversation,
 	isVisible: boolean
 ): Preparation | null {
 	if (conversation.state !== 'open' || conversation.isAnswering || !isVisible) return null;
-	const text = conversation.draft;
+	const { draft, id: conversationId, path } = conversation;
 	const { isReadAhead } = desk.preferences;
-	if (text.trim() === '') {
+	const parent = leafOf(path) ?? ROOT;
+	const common = { conversationId, parent, ask: desk.ask, isReadAhead };
+	if (draft.trim() === '') {
 		// An answer that was written before our eyes is still in the engine's memory.
-		const isWorthIt = isReadAhead && conversation.path.length > 0 && conversation.turn === null;
-		const body = { ...bodyFor(desk, conversation, ''), messages: [] };
-		return isWorthIt ? { body, isReadAhead, isWeighed: false } : null;
+		const isWorthIt = isReadAhead && path.length > 0 && conversation.turn === null;
+		return isWorthIt ? { ...common, text: '', isWeighed: false } : null;
 	}
-	const isWeighed = isFull(desk, conversation) || text.length > LONG_CHARS;
-	if (!isReadAhead && !isWeighed) return null;
-	return { body: bodyFor(desk, conversation, text), isReadAhead, isWeighed };
+	const isWeighed = isFull(desk, conversation) || draft.length > LONG_CHARS;
+	return isReadAhead || isWeighed ? { ...common, text: draft, isWeighed } : null;
 }
 
 /** Whether so much of the model's window is taken that it matters. */
@@ -36,14 +45,10 @@ export function isFull(desk: Desk, conversation: Conversation): boolean {
 	return numWindow > 0 && (conversation.numContextTokens ?? 0) > FULL_SHARE * numWindow;
 }
 
-function bodyFor({ ask }: Desk, conversation: Conversation, text: string): SendBody {
-	return bodyOf({
-		id: newId(),
-		text,
-		conversationId: conversation.id,
-		parent: leafOf(conversation.path) ?? ROOT,
-		edits: null,
-		ask,
-		isWaiting: false
-	});
+/** What the server is told of it. */
+export function toldOf({ text, conversationId, parent, ask, isReadAhead }: Preparation): SendBody {
+	const letter = { id: newId(), text, conversationId, parent, edits: null, ask, isWaiting: false };
+	const body = bodyOf(letter);
+	const messages = text === '' ? [] : body.messages;
+	return { ...body, messages, client_prepare_state: isReadAhead ? 'sent' : 'none' };
 }

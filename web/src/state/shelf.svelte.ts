@@ -3,7 +3,13 @@
  * folder, those that a search found. It does not know which conversations belong on it.
  */
 import { failureOf, type Api } from '$/api/client';
-import type { ConversationSummary, Failure, Which } from '$/api/wire';
+import type { ConversationPage, ConversationSummary, Failure, Which } from '$/api/wire';
+
+type Kind = Omit<Which, 'offset' | 'limit'>;
+
+const PAGE = 28;
+/** The server gives no more in one answer. */
+const MOST_AT_ONCE = 100;
 
 export class Shelf {
 	items = $state.raw<ConversationSummary[]>([]);
@@ -15,18 +21,21 @@ export class Shelf {
 
 	#asked = 0;
 	#api: Api;
-	#which: () => Omit<Which, 'offset'>;
+	#which: () => Kind;
 
 	hasMore = $derived(this.items.length < this.total);
 	isEmpty = $derived(this.isLoaded && this.total === 0);
 
-	constructor(api: Api, which: () => Omit<Which, 'offset'>) {
+	constructor(api: Api, which: () => Kind) {
 		this.#api = api;
 		this.#which = which;
 	}
 
 	/** From the top. What is shown stays until the answer is there. */
 	load = () => this.#fetch(0);
+
+	/** As many as are shown, as they are now: so nobody loses their place. */
+	refresh = () => this.#fetch(0, this.items.length);
 
 	more = async () => {
 		if (this.hasMore && !this.isLoading) await this.#fetch(this.items.length);
@@ -73,15 +82,14 @@ export class Shelf {
 		return index === -1 ? this.items.length : index;
 	}
 
-	async #fetch(offset: number): Promise<void> {
+	async #fetch(offset: number, numShown = 0): Promise<void> {
 		const asked = ++this.#asked;
 		this.isLoading = true;
 		try {
-			const page = await this.#api.conversations({ ...this.#which(), offset });
+			const page = await this.#read(offset, Math.max(numShown, PAGE));
 			if (asked !== this.#asked) return; // A later question has been asked meanwhile.
-			const before = offset === 0 ? [] : this.items;
-			const known = new Set(before.map(({ id }) => id));
-			this.items = [...before, ...page.items.filter(({ id }) => !known.has(id))];
+			const all = offset === 0 ? page.items : [...this.items, ...page.items];
+			this.items = [...new Map(all.map((item) => [item.id, item])).values()];
 			this.total = page.items.length === 0 ? this.items.length : page.total;
 			this.problem = null;
 			this.isLoaded = true;
@@ -91,5 +99,13 @@ export class Shelf {
 		} finally {
 			if (asked === this.#asked) this.isLoading = false;
 		}
+	}
+
+	async #read(offset: number, num: number): Promise<ConversationPage> {
+		const limit = Math.min(num, MOST_AT_ONCE);
+		const page = await this.#api.conversations({ ...this.#which(), offset, limit });
+		if (limit === num || page.items.length < limit) return page;
+		const rest = await this.#read(offset + limit, num - limit);
+		return { ...page, items: [...page.items, ...rest.items] };
 	}
 }

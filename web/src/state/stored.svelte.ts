@@ -5,7 +5,7 @@
 import { ApiError, failureOf, type Api } from '$/api/client';
 import type { ConversationDetail, Failure, Message } from '$/api/wire';
 import { EMPTY, grow, type Tree } from '$/state/tree';
-import type { Pause } from '$/turn/pause';
+import type { Pause } from '$/api/pause';
 
 export class Stored {
 	id = $state<string | null>(null);
@@ -35,8 +35,11 @@ export class Stored {
 		this.#left = left;
 	}
 
-	/** Fetches it, as soon as that can be done. The turn that is running in it, if one is. */
-	async fetch(): Promise<string | null> {
+	/**
+	 * Fetches it, as soon as that can be done. The turn that is running in it, if one is; undefined
+	 * if nobody waits for it any more. While `isHeld`, the branch that is shown stays.
+	 */
+	async fetch(isHeld: () => boolean): Promise<string | null | undefined> {
 		if (this.id === null) return null;
 		const asked = ++this.#asked;
 		this.isStale = true;
@@ -47,9 +50,17 @@ export class Stored {
 			// Who asked later knows better.
 			if (asked !== this.#asked || detail === 'unknown') continue;
 			this.isStale = false;
-			return detail === null ? null : this.#take(detail);
+			return detail === null ? null : this.#take(detail, isHeld());
 		}
-		return null;
+		return undefined;
+	}
+
+	/** What the server is being asked for will be too old when it comes. False if it is not asked. */
+	discard(): boolean {
+		const wasStale = this.isStale;
+		if (wasStale) this.#asked += 1;
+		this.isStale = false;
+		return wasStale;
 	}
 
 	grow(messages: Message[]): void {
@@ -71,12 +82,12 @@ export class Stored {
 		}
 	}
 
-	#take(detail: ConversationDetail): string | null {
+	#take(detail: ConversationDetail, isHeld: boolean): string | null {
 		this.title = detail.title;
 		this.isPinned = detail.is_pinned;
 		this.isArchived = detail.is_archived;
 		this.tree = new Map(Object.entries(detail.mapping));
-		this.current = detail.current_node;
+		if (!isHeld || this.current === null) this.current = detail.current_node;
 		this.state = 'open';
 		this.problem = null;
 		return detail.running?.turn_exchange_id ?? null;

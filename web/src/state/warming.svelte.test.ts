@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ApiError, Unreachable } from '$/api/client';
 import type { Prepared, SendBody } from '$/api/wire';
-import { Warming, type Preparation } from '$/state/warming.svelte';
+import type { Preparation } from '$/state/preparation';
+import { Warming } from '$/state/warming.svelte';
 
 const PREPARED: Prepared = {
 	status: 'ok',
@@ -35,17 +36,9 @@ afterEach(() => {
 });
 
 function writing(text: string, more: Partial<Preparation> = {}, parent = 'p'): Preparation {
-	const content = { content_type: 'text', parts: [text] };
-	const messages = text === '' ? [] : [{ id: 'm', author: { role: 'user' as const }, content }];
-	const body: SendBody = {
-		action: 'next',
-		messages,
-		parent_message_id: parent,
-		conversation_id: 'c',
-		model: 'auto',
-		supported_encodings: ['v1']
-	};
-	return { body, isReadAhead: true, isWeighed: false, ...more };
+	const ask = { model: 'auto', sampling: {} };
+	const place = { conversationId: 'c', parent, ask };
+	return { text, ...place, isReadAhead: true, isWeighed: false, ...more };
 }
 async function write(text: string, restMs = 400, more: Partial<Preparation> = {}): Promise<void> {
 	warming.consider(writing(text, more));
@@ -92,9 +85,23 @@ test('a Send takes the question back and brings the token along, once it is take
 	warming.cancel();
 	expect(asked.at(-1)?.signal.aborted).toBe(true);
 	expect(warming.headersFor(bound)).toEqual({ 'x-conduit-token': 'conduit' });
-	warming.settle();
+	warming.settle({ ...bound, conversation_id: 'other' });
+	expect(warming.headersFor(bound)).toEqual({ 'x-conduit-token': 'conduit' });
+	warming.settle(bound);
 
 	expect(warming.headersFor(bound)).toEqual({});
+});
+
+test('what was taken back before it was answered is told again', async () => {
+	answer = () => new Promise(() => undefined);
+	await write('Tell me about');
+	warming.consider(null);
+	answer = () => Promise.resolve(PREPARED);
+	await write('Tell me about');
+	warming.consider(null);
+	await write('Tell me about');
+
+	expect(told()).toEqual(['Tell me about', 'Tell me about']);
 });
 
 test('a token goes to its own conversation, and for a minute', async () => {
@@ -129,6 +136,14 @@ test('what is weighed is weighed at every letter, and forgotten when it is not a
 	await write('a long one!', 400, { isWeighed: true });
 	expect(told()).toHaveLength(2);
 	await write('a short one');
+
+	expect(warming.weight).toBeNull();
+});
+
+test('what something weighs in one place says nothing of another', async () => {
+	await write('a long one', 400, { isWeighed: true });
+	expect(warming.weight).not.toBeNull();
+	warming.consider(writing('a long two', { isWeighed: true, conversationId: 'another' }));
 
 	expect(warming.weight).toBeNull();
 });

@@ -4,19 +4,13 @@
  */
 import { ApiError, failureOf, type Api } from '$/api/client';
 import type { Prepared, SendBody, Weight } from '$/api/wire';
+import { toldOf, type Preparation } from '$/state/preparation';
 
 /** The writing rests for so long before the server hears of it. */
 const REST_MS = 350;
 /** So much has to be new before it is worth reading. */
 const MIN_NEW_CHARS = 8;
 const TOKEN_MS = 60_000;
-
-/** What would be sent now, and what is wanted of the server. */
-export interface Preparation {
-	body: SendBody;
-	isReadAhead: boolean;
-	isWeighed: boolean;
-}
 
 export class Warming {
 	/** Of what was written when the server was last asked; null where nobody asked or could tell. */
@@ -25,8 +19,8 @@ export class Warming {
 	#prepare: Api['prepare'];
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#asking: AbortController | null = null;
-	/** What the server was told last, and where. */
-	#told: { place: string; text: string } | null = null;
+	/** What the server was told last. */
+	#told: Preparation | null = null;
 	#conduit: { token: string; conversationId: string | null; expiresAt: number } | null = null;
 
 	constructor({ prepare }: Pick<Api, 'prepare'>) {
@@ -36,17 +30,19 @@ export class Warming {
 	/** Called whenever what would be sent has changed. With null there is nothing to prepare. */
 	consider(preparation: Preparation | null): void {
 		clearTimeout(this.#timer);
-		if (preparation?.isWeighed !== true) this.weight = null;
+		if (preparation?.isWeighed !== true || !this.#isHere(preparation)) this.weight = null;
 		if (preparation === null) return this.cancel();
 		if (!this.#isDue(preparation)) return;
 		this.#timer = setTimeout(() => void this.#ask(preparation), REST_MS);
 	}
 
-	/** Nobody waits for an answer any more: what was written is on its way. */
+	/** Nobody waits for an answer any more. What was not answered was not told, either. */
 	cancel(): void {
 		clearTimeout(this.#timer);
-		this.#asking?.abort();
+		if (this.#asking === null) return;
+		this.#asking.abort();
 		this.#asking = null;
+		this.#told = null;
 	}
 
 	/** What a Send brings along. The server ignores one that is too old or was for something else. */
@@ -57,34 +53,45 @@ export class Warming {
 		return isGood ? { 'x-conduit-token': conduit.token } : {};
 	}
 
-	/** The message was taken: what was read for it has done its service. */
-	settle(): void {
-		this.#told = null;
-		this.#conduit = null;
+	/** A message was taken: what was read for it has done its service. */
+	settle({ conversation_id }: SendBody): void {
+		const id = conversation_id ?? null;
+		if (this.#told?.conversationId === id) this.#told = null;
+		if (this.#conduit?.conversationId === id) this.#conduit = null;
 	}
 
-	#isDue({ body, isReadAhead, isWeighed }: Preparation): boolean {
-		const text = textOf(body);
-		if (this.#told?.place !== placeOf(body)) {
+	#isDue(preparation: Preparation): boolean {
+		const { text, isReadAhead, isWeighed } = preparation;
+		if (!this.#isHere(preparation)) {
 			return isWeighed || (isReadAhead && (text === '' || text.length >= MIN_NEW_CHARS));
 		}
-		if (isWeighed) return text !== this.#told.text || this.weight === null;
-		return isReadAhead && numNew(text, this.#told.text) >= MIN_NEW_CHARS;
+		const told = this.#told?.text ?? '';
+		if (isWeighed) return text !== told || this.weight === null;
+		return isReadAhead && numNew(text, told) >= MIN_NEW_CHARS;
 	}
 
-	async #ask({ body, isReadAhead, isWeighed }: Preparation): Promise<void> {
+	/** With another beginning or another model, all is new. */
+	#isHere({ conversationId, parent, ask }: Preparation): boolean {
+		const told = this.#told;
+		const isSame = told?.conversationId === conversationId && told.parent === parent;
+		return isSame && told.ask.model === ask.model;
+	}
+
+	async #ask(preparation: Preparation): Promise<void> {
 		this.cancel();
+		const { conversationId, isWeighed } = preparation;
 		const asking = new AbortController();
 		this.#asking = asking;
-		this.#told = { place: placeOf(body), text: textOf(body) };
-		const state = isReadAhead ? 'sent' : 'none';
+		this.#told = preparation;
 		try {
-			const prepared = await this.#prepare({ ...body, client_prepare_state: state }, asking.signal);
+			const prepared = await this.#prepare(toldOf(preparation), asking.signal);
 			if (asking.signal.aborted) return;
-			this.#keep(prepared, body.conversation_id ?? null);
+			this.#asking = null;
+			this.#keep(prepared, conversationId);
 			if (isWeighed) this.weight = weightOf(prepared);
 		} catch (error) {
 			if (asking.signal.aborted) return;
+			this.#asking = null;
 			const { code } = failureOf(error);
 			if (isWeighed) this.weight = code === 'context_length_exceeded' ? 'too long' : null;
 			// What the server has not heard is told again with the next letters.
@@ -96,15 +103,6 @@ export class Warming {
 		if (token === null) return;
 		this.#conduit = { token, conversationId, expiresAt: Date.now() + TOKEN_MS };
 	}
-}
-
-function textOf({ messages }: SendBody): string {
-	return messages[0]?.content.parts[0] ?? '';
-}
-
-/** What comes before the message: with another beginning or another model, all is new. */
-function placeOf({ conversation_id, parent_message_id, model }: SendBody): string {
-	return [conversation_id ?? '', parent_message_id, model].join(' ');
 }
 
 /** How much of a text goes beyond what it has in common with another. */

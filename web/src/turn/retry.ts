@@ -16,6 +16,12 @@ const LONGEST_MS = 60_000;
 /** What waiting does not mend. */
 const LASTING = ['quota_exceeded', 'model_broken'];
 
+/** How long the server wants us to wait, if it says so. Nobody waits for longer than they sit there. */
+export function waitAskedBy(error: unknown): number | null {
+	if (!(error instanceof ApiError) || error.retryAfterMs === null) return null;
+	return Math.min(error.retryAfterMs, LONGEST_MS);
+}
+
 /** Null if it is not. `isKept` says that somebody else goes on trying where nobody answers. */
 export function retryAfter(error: unknown, numTries: number, isKept: boolean): Retry | null {
 	if (error instanceof Unreachable) {

@@ -390,7 +390,7 @@ test('an answer is over when it is complete, and a title may come after it', asy
 	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);
 	expect(await turn.run()).toBe('whole');
 	expect(turn.isRunning).toBe(false);
-	const title = { type: 'title_generation', title: 'Greetings', conversation_id: 'c1' };
+	const title = { type: 'title_generation', title: 'Greetings', revision: 2 };
 	controller?.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(title)}\n\n${end}`));
 
 	await expect.poll(() => turn.title).toBe('Greetings');
@@ -413,7 +413,7 @@ test('a message that may not have arrived is sent again, and in the server’s o
 	});
 
 	expect(await turn.run()).toBe('whole');
-	expect(waits).toEqual([undefined, 12]);
+	expect(waits).toEqual([null, 12]);
 	expect(keys).toEqual(['press', 'press', 'press']);
 });
 
@@ -442,4 +442,79 @@ test('a message that waits to be sent again can be stopped', async () => {
 
 	expect(await outcome).toBe('unsent');
 	expect(turn.failure).toBeNull();
+});
+
+test('a title that was there before is not told again to whoever comes later', async () => {
+	const once = sse('title').replace(/^data: .*"revision":2.*$/m, ': nothing');
+	const play = () => Promise.resolve(streamed(once));
+	const door = but(new Player('title'), { send: play, follow: play });
+	const sent = new Turn(door, { body: BODY }, atOnce);
+	const followed = new Turn(door, { turnId: TURN_ID, conversationId: 'c1' }, atOnce);
+	await Promise.all([sent.run(), followed.run()]);
+
+	expect(sent.title).toBe('How do I boil an egg?');
+	expect(followed.title).toBeNull();
+});
+
+test('whatever goes wrong in reading, it is read again', async () => {
+	const player = new Player('hello');
+	const odd = sse('hello').replace(/^data: \{"type":"message_stream_complete".*$/m, 'data: null');
+	const send = () => Promise.resolve(streamed(odd));
+	const turn = new Turn(but(player, { send }), { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('whole');
+	expect(turn.messages).toEqual(expected('hello').messages);
+});
+
+test('an answer that names no turn is not the server’s', async () => {
+	const player = new Player('hello');
+	const play = player.send;
+	let numSent = 0;
+	const send: Door['send'] = (body, signal) =>
+		++numSent === 1 ? Promise.resolve(new Response('<html>')) : play(body, signal);
+	const turn = new Turn(but(player, { send }), { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('whole');
+	expect(numSent).toBe(2);
+});
+
+test('whoever comes back does so in the server’s own time', async () => {
+	const waits: (number | null | undefined)[] = [];
+	const player = new Player('hello');
+	const play = player.follow;
+	const refusals = [new ApiError('Wait.', 503, 'server_overloaded', null, 4_000)];
+	const follow: Door['follow'] = (turnId, after, signal) => {
+		const refusal = refusals.shift();
+		return refusal === undefined ? play(turnId, after, signal) : Promise.reject(refusal);
+	};
+	const start = { turnId: TURN_ID, conversationId: 'c1' };
+	const turn = new Turn(but(player, { follow }), start, (_, __, asked) => {
+		waits.push(asked);
+		return atOnce();
+	});
+
+	expect(await turn.run()).toBe('whole');
+	expect(waits).toEqual([4_000]);
+});
+
+test('a token that the socket does not take is not brought again', async () => {
+	const token = { type: 'resume_conversation_token', token: 'old', conversation_id: 'c1' };
+	const player = new Player('title', 8);
+	const first = new Player('title', 8);
+	const tokens: (string | null)[] = [];
+	player.topics = {
+		isOpen: true,
+		async *follow({ token }) {
+			tokens.push(token);
+			throw new ApiError('Not for you.', 401, 'token_invalid');
+		}
+	};
+	const send: Door['send'] = async (body, signal) =>
+		streamed(`data: ${JSON.stringify(token)}\n\n${await (await first.send(body, signal)).text()}`);
+	const turn = new Turn(but(player, { send }), { body: BODY }, atOnce);
+
+	expect(await turn.run()).toBe('whole');
+	expect(tokens).toEqual(['old']);
+	expect(player.tokens[0]).toBeNull();
+	expect(turn.messages).toEqual(expected('title').messages);
 });

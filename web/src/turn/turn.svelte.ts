@@ -10,13 +10,15 @@
  * animation frame. After the answer a title may follow: it is listened for, and not waited for.
  */
 import { ApiError, failureOf, Unreachable } from '$/api/client';
+import { backOff, type Pause } from '$/api/pause';
 import { Dropped, type Frame } from '$/api/stream';
 import type { Failure, Message, SideEvent } from '$/api/wire';
-import { BadDelta, Decoder, type Delta } from '$/turn/delta';
-import { backOff, type Pause } from '$/turn/pause';
-import { isWhole, type Proof } from '$/turn/proof';
+import { BadDelta } from '$/turn/delta';
+import { isWhole } from '$/turn/proof';
 import { Pulse } from '$/turn/pulse';
-import { retryAfter, type Retry } from '$/turn/retry';
+import { Reading } from '$/turn/reading';
+import { retryAfter, waitAskedBy, type Retry } from '$/turn/retry';
+import { Stopping } from '$/turn/stopping.svelte';
 import { framesIn, Ways, type Door, type Start } from '$/turn/ways';
 
 /**
@@ -33,14 +35,10 @@ export interface Delay {
 	numAhead: number;
 }
 
-/** How long the server may take to name a turn that is being stopped, or to hear of the stop. */
-const PATIENCE_MS = 3_000;
 /** A connection that comes back sooner was never missed. */
 const UNNOTICED_MS = 1_500;
 /** How long after an answer its title may come. */
 const AFTERWORD_MS = 30_000;
-/** A stream that reads wrong so often reads wrong for ever. */
-const MAX_BAD_READINGS = 3;
 
 export class Turn {
 	id = $state<string | null>(null);
@@ -54,10 +52,7 @@ export class Turn {
 	/** What reading ahead has spared, by the server's account. */
 	savedMs = $state<number | null>(null);
 	isRunning = $state(true);
-	isStopping = $state(false);
 	isReconnecting = $state(false);
-	/** Stopped here, without the server. */
-	isCut = $state(false);
 
 	/** Changes only when a message is added, not with every word. */
 	messageIds = $derived(this.messages.map((message) => message.id).join(' '));
@@ -79,12 +74,8 @@ export class Turn {
 	/** Aborted when nobody reads on. The message that is being posted arrives nonetheless. */
 	#left = new AbortController();
 	#post = new AbortController();
-	#decoder = new Decoder();
-	#seq = 0;
-	/** What the server says of the whole text, with which the answer is complete. */
-	#proofs: Proof[] | null = null;
-	#numBad = 0;
-	#stopTold = false;
+	#reading = new Reading((event) => this.#note(event));
+	#stopping: Stopping;
 	#missing: ReturnType<typeof setTimeout> | undefined;
 	#drawing: number | null = null;
 
@@ -93,6 +84,7 @@ export class Turn {
 		this.#start = start;
 		this.pulse = new Pulse('body' in start);
 		this.#ways = new Ways(door);
+		this.#stopping = new Stopping(door, this);
 		this.#pause = pause;
 		if ('body' in start) {
 			this.conversationId = start.body.conversation_id ?? null;
@@ -100,6 +92,14 @@ export class Turn {
 			this.id = start.turnId;
 			this.conversationId = start.conversationId;
 		}
+	}
+
+	get isStopping(): boolean {
+		return this.#stopping.isAsked;
+	}
+	/** Stopped here, without the server. */
+	get isCut(): boolean {
+		return this.#stopping.isCut;
 	}
 
 	/** Reads it to the end of its answer, once, however many ask. */
@@ -110,11 +110,7 @@ export class Turn {
 
 	/** Asks the server to end the turn. What was said is kept, and the stream says so. */
 	stop(): void {
-		this.isStopping = true;
-		if (this.isReconnecting) return this.#cut();
-		if (this.retry !== null) return this.#post.abort();
-		this.#tellStop();
-		if (this.id === null) setTimeout(() => this.id === null && this.#post.abort(), PATIENCE_MS);
+		this.#stopping.ask();
 	}
 
 	/** Stops looking. The turn goes on without us. */
@@ -142,17 +138,19 @@ export class Turn {
 
 	async #readToTheEnd(): Promise<Outcome> {
 		for (let numTries = 1; ; numTries++) {
-			const before = this.#seq;
+			const before = this.#reading.seq;
+			let askedMs: number | null;
 			try {
 				await this.#read();
 				return await this.#verdict();
 			} catch (error) {
 				const outcome = this.id === null ? this.#refused(error, numTries) : this.#dropped(error);
 				if (outcome !== null) return outcome;
+				askedMs = waitAskedBy(error);
 			}
-			if (this.#seq > before) numTries = 1;
+			if (this.#reading.seq > before) numTries = 1;
 			const { signal } = this.id === null ? this.#post : this.#left;
-			await this.#pause(numTries - 1, signal, this.retry?.asked?.ms);
+			await this.#pause(numTries - 1, signal, askedMs);
 			this.retry = null;
 		}
 	}
@@ -166,19 +164,21 @@ export class Turn {
 			this.#found();
 			if (frame.data === '[DONE]') return;
 			this.#take(frame);
-			if (this.#proofs !== null) return void this.#hearOut(frames);
+			if (this.#reading.proofs !== null) return void this.#hearOut(frames);
 		}
 	}
 
 	async #frames(): Promise<AsyncGenerator<Frame>> {
 		if (this.id !== null || !('body' in this.#start)) {
 			const spot = { turnId: this.id ?? '', conversationId: this.conversationId };
-			return this.#ways.comeBack({ ...spot, offset: this.#seq }, this.#left.signal);
+			return this.#ways.comeBack({ ...spot, offset: this.#reading.seq }, this.#left.signal);
 		}
 		const { body, key = null } = this.#start;
 		const response = await this.#door.send(body, this.#post.signal, key);
 		this.id = response.headers.get('x-turn-exchange-id');
-		this.#tellTaken(this.id !== null);
+		// Whoever names no turn is not our server.
+		if (this.id === null) throw new Unreachable();
+		this.#tellTaken(true);
 		if (this.#left.signal.aborted) this.#post.abort();
 		return framesIn(response);
 	}
@@ -193,22 +193,16 @@ export class Turn {
 			}
 		} catch (error) {
 			if (!isDrop(error)) throw error;
+		} finally {
+			clearTimeout(enough);
 		}
-		clearTimeout(enough);
 	}
 
 	#take(frame: Frame): void {
-		if (frame.event === 'delta_encoding') {
-			if (parsed(frame) !== 'v1') throw new BadDelta(`an encoding we do not know: ${frame.data}`);
-		} else if (frame.event === 'delta') {
-			this.#decoder.take(parsed(frame) as Delta);
-			this.heardAt = Date.now();
-			this.pulse.hear(numCharsOf(this.#decoder));
-			this.#drawSoon();
-		} else {
-			this.#note(parsed(frame) as SideEvent);
-		}
-		this.#seq = frame.seq ?? this.#seq;
+		if (!this.#reading.take(frame)) return;
+		this.heardAt = Date.now();
+		this.pulse.hear(this.#reading.numChars);
+		this.#drawing ??= requestAnimationFrame(() => this.#draw());
 	}
 
 	#note(event: SideEvent): void {
@@ -218,15 +212,8 @@ export class Turn {
 				this.conversationId ??= event.conversation_id;
 				break;
 			case 'title_generation':
-				this.title = event.title;
-				break;
-			case 'stream_resumed':
-				this.#decoder.carry = event.carry;
-				break;
-			case 'stream_snapshot':
-				this.#decoder = Decoder.at(event.channels, event.carry);
-				this.#seq = event.seq;
-				this.#drawSoon();
+				// Read after the fact, the first may have been changed since.
+				if (event.revision > 1 || 'body' in this.#start) this.title = event.title;
 				break;
 			case 'server_ste_metadata':
 				if (event.metadata.conduit_prewarmed) this.savedMs = event.metadata.saved_ms ?? null;
@@ -237,29 +224,22 @@ export class Turn {
 			case 'error':
 				this.failure = event.error;
 				break;
-			case 'message_stream_complete':
-				this.#proofs = event.messages;
-				break;
 		}
-	}
-
-	#drawSoon(): void {
-		this.#drawing ??= requestAnimationFrame(() => this.#draw());
 	}
 
 	#draw(): void {
 		if (this.#drawing !== null) cancelAnimationFrame(this.#drawing);
 		this.#drawing = null;
-		const wrappers = [...this.#decoder.trees.values()] as unknown as Wrapper[];
-		this.messages = wrappers.map((wrapper) => wrapper.message);
-		this.conversationId ??= wrappers[0]?.conversation_id ?? null;
-		if (this.isStopping) this.#tellStop();
+		this.messages = this.#reading.messages;
+		this.conversationId ??= this.#reading.conversationId;
+		this.#stopping.goOn();
 	}
 
 	async #verdict(): Promise<Outcome> {
 		this.#draw();
-		if (this.#proofs === null) return 'doubtful';
-		return (await isWhole(this.messages, this.#proofs)) ? 'whole' : 'differs';
+		const { proofs } = this.#reading;
+		if (proofs === null) return 'doubtful';
+		return (await isWhole(this.messages, proofs)) ? 'whole' : 'differs';
 	}
 
 	/** The message did not arrive, as far as we know. An outcome, unless it is sent again. */
@@ -277,7 +257,7 @@ export class Turn {
 		if (this.#left.signal.aborted) return this.isCut ? 'cut' : 'left';
 		if (!isDrop(error)) throw error;
 		this.#missing ??= setTimeout(() => (this.isReconnecting = true), UNNOTICED_MS);
-		if (error instanceof BadDelta) return this.#startOver();
+		if (error instanceof BadDelta) return this.#reading.startOver() ? null : 'doubtful';
 		if (!(error instanceof ApiError) || error.mayPass) return null;
 		if (error.status === 410) return 'stored';
 		if (error.status !== 401 || this.#ways.token === null) return 'doubtful';
@@ -290,38 +270,6 @@ export class Turn {
 		this.#missing = undefined;
 		this.isReconnecting = false;
 	}
-
-	#startOver(): Outcome | null {
-		this.#decoder = new Decoder();
-		this.#seq = 0;
-		return ++this.#numBad === MAX_BAD_READINGS ? 'doubtful' : null;
-	}
-
-	#tellStop(): void {
-		if (this.#stopTold || this.id === null || this.conversationId === null) return;
-		this.#stopTold = true;
-		const patience = setTimeout(() => this.#cut(), PATIENCE_MS);
-		this.#door
-			.stop(this.conversationId, this.id)
-			.catch((error: unknown) => {
-				if (error instanceof Unreachable) return this.#cut();
-				this.#stopTold = false;
-				this.isStopping = false;
-			})
-			.finally(() => clearTimeout(patience));
-	}
-
-	/** Nobody can be told: it ends here, and what became of it is found out later. */
-	#cut(): void {
-		if (!this.isRunning) return;
-		this.isCut = true;
-		this.leave();
-	}
-}
-
-interface Wrapper {
-	message: Message;
-	conversation_id: string;
 }
 
 /** After these the turn is followed again. Whatever else is thrown is a bug of ours. */
@@ -329,20 +277,4 @@ const DROPS = [Dropped, Unreachable, BadDelta, ApiError];
 
 function isDrop(error: unknown): boolean {
 	return DROPS.some((drop) => error instanceof drop);
-}
-
-/** How much of the answer is there. It is the last message that a turn begins. */
-function numCharsOf({ trees }: Decoder): number {
-	const last = [...trees.values()].at(-1) as Wrapper | undefined;
-	return last?.message.author.role === 'assistant'
-		? (last.message.content.parts[0] ?? '').length
-		: 0;
-}
-
-function parsed(frame: Frame): unknown {
-	try {
-		return JSON.parse(frame.data);
-	} catch {
-		throw new BadDelta(`not JSON: ${frame.data.slice(0, 80)}`);
-	}
 }

@@ -3,6 +3,8 @@
  * over HTTP. Knows which of them is open now, and nothing of what the frames say.
  */
 import type { Api } from '$/api/client';
+import type { Spot } from '$/api/connection';
+import type { Topics } from '$/api/socket';
 import { Dropped, readFrames, type Frame } from '$/api/stream';
 import type { SendBody } from '$/api/wire';
 
@@ -11,12 +13,8 @@ export type Door = Pick<Api, 'send' | 'follow' | 'resume' | 'stop' | 'topics'>;
 /** `key` tells one press of a button from the next, where there is no message to tell them by. */
 export type Start = { body: SendBody; key?: string } | { turnId: string; conversationId: string };
 
-/** How far a turn was read. */
-interface Spot {
-	turnId: string;
-	conversationId: string | null;
-	offset: number;
-}
+/** How far a turn was read, and where it is. */
+type Mark = Omit<Spot, 'token'> & { conversationId: string | null };
 
 export class Ways {
 	/** With it the server knows us when we come back. The newest one counts. */
@@ -27,26 +25,32 @@ export class Ways {
 	constructor(private readonly door: Door) {}
 
 	/** Over the socket where one is open: it is there already. */
-	comeBack(spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
-		const isSocketOpen = this.door.topics?.isOpen === true && !this.#isSocketDeaf;
-		return isSocketOpen ? this.#overSocket(spot, left) : this.#overHttp(spot, left);
+	comeBack({ conversationId, ...read }: Mark, left: AbortSignal): AsyncGenerator<Frame> {
+		const { topics } = this.door;
+		const spot = { ...read, token: this.token };
+		const isOverSocket = topics?.isOpen === true && !this.#isSocketDeaf;
+		return isOverSocket
+			? this.#overSocket(topics, spot, left)
+			: this.#overHttp(spot, conversationId, left);
 	}
 
-	async *#overSocket({ turnId, offset }: Spot, left: AbortSignal): AsyncGenerator<Frame> {
+	async *#overSocket(topics: Topics, spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
 		this.#isSocketDeaf = true;
-		const frames = this.door.topics?.follow({ turnId, offset, token: this.token }, left) ?? [];
-		for await (const frame of frames) {
+		for await (const frame of topics.follow(spot, left)) {
 			if (frame.seq !== null) this.#isSocketDeaf = false;
 			yield frame;
 		}
 	}
 
-	async *#overHttp(spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
-		const { turnId: turn_exchange_id, conversationId: conversation_id, offset } = spot;
+	async *#overHttp(
+		{ turnId: turn_exchange_id, offset, token }: Spot,
+		conversation_id: string | null,
+		left: AbortSignal
+	): AsyncGenerator<Frame> {
 		const response =
-			this.token === null || conversation_id === null
+			token === null || conversation_id === null
 				? await this.door.follow(turn_exchange_id, offset, left)
-				: await this.door.resume({ conversation_id, turn_exchange_id, offset }, this.token, left);
+				: await this.door.resume({ conversation_id, turn_exchange_id, offset }, token, left);
 		yield* framesIn(response);
 	}
 }

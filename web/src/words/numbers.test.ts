@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { numbersIn } from '$/words/numbers';
 
 const en = numbersIn('en');
 const de = numbersIn('de');
+
+afterEach(() => {
+	vi.useRealTimers();
+});
 
 test('numbers are written as the language writes them', () => {
 	expect(en.whole(12_345)).toBe('12,345');
@@ -22,4 +26,14 @@ test('a duration is told in what it is best told in', () => {
 	expect(en.duration(420)).toBe('420\u00a0ms');
 	expect(en.duration(1_520)).toBe('1.5\u00a0s');
 	expect(de.duration(1_524, true)).toBe('1,52\u00a0s');
+});
+
+test('a time of day that is not of today is told with its day', () => {
+	vi.useFakeTimers({ now: new Date(2026, 10, 15, 17, 0) });
+	const at = new Date(2026, 10, 15, 23, 30);
+	expect(en.when(at, 'at')).toMatch(/^at 11:30\sPM$/);
+	expect(en.when(at, 'at')).toMatch(/^at 11:30\sPM$/);
+	expect(de.when(new Date(2026, 10, 16, 1, 0), 'um')).toBe('morgen um 01:00');
+	expect(en.when(new Date(2026, 10, 16, 1, 0), 'at')).toMatch(/^tomorrow at 1:00\sAM$/);
+	expect(en.when(new Date(2026, 10, 15, 17, 5), 'at')).toMatch(/^at 5:05:00\sPM$/);
 });

@@ -170,7 +170,7 @@ def _signed_out() -> Response:
 
 
 def _me(call: Call, user: User, session_id: str | None) -> dict[str, object]:
-    token = csrf_token(call.house.secret, session_id) if session_id else None
+    token = csrf_token(call.house.csrf_secret, session_id) if session_id else None
     return {"user": user, "csrf_token": token}
 
 

@@ -6,10 +6,10 @@ from typing import Annotated
 import msgspec
 from starlette.responses import Response
 
-from hitsend.server.admission import admit_call
+from hitsend.server.admission import admit_call, blaming
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.resuming import resume_token
-from hitsend.server.sending import brought, given_key, send_once
+from hitsend.server.sending import CONDUIT, brought, given_key, send_once
 from hitsend.server.streams import View, stream
 from hitsend.wire.plain import PlainView
 from hitsend.wire.send import SendBody, parse_send
@@ -28,12 +28,14 @@ async def send(call: Call) -> Response:
     body = await call.body(SendBody)
     asked = parse_send(body, call.user_id, key)
     house, settings = call.house, call.house.services.settings
-    sent = await send_once(house, brought(call, asked), partial(admit_call, call))
+    with blaming(call.house, call.person):
+        sent = await send_once(house, brought(call, asked), partial(admit_call, call))
     _, coming = await house.runner.follow(sent.turn_id, call.user_id, 0, settings.heartbeat_s)
-    view: View = PlainView()
-    if "v1" in body.supported_encodings:
-        view = V1View(settings.pad, resume_token(house, call.user_id, sent.turn))
-    return stream(view, coming, {"x-turn-exchange-id": sent.turn_id, **sent.headers})
+    token = resume_token(house, call.user_id, sent.turn)
+    is_v1 = "v1" in body.supported_encodings
+    view: View = V1View(settings.pad, token) if is_v1 else PlainView()
+    named = {"x-turn-exchange-id": sent.turn_id, CONDUIT: token.token}
+    return stream(view, coming, {**named, **sent.headers})
 
 
 @endpoint("POST", "/backend-api/stop_conversation", Access.PERSON)

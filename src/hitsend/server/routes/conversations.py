@@ -86,6 +86,8 @@ async def change_conversation(call: Call) -> Response:
     await call.house.services.store.conversations.update(
         conversation_id, call.user_id, **msgspec.to_builtins(change)
     )
+    if change.title is not UNSET:
+        call.house.runner.tell_title(call.user_id, conversation_id, change.title)
     if change.is_visible is False:
         await call.house.runner.stop(call.user_id, conversation_id)
     return answer({"success": True})

@@ -1,11 +1,13 @@
 """Coming back to an answer: read on from where the connection was lost."""
 
+import asyncio
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from starlette.responses import Response
 
 from hitsend.errors import Refused
+from hitsend.server.admission import blaming
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.resuming import (
     Resumed,
@@ -14,11 +16,12 @@ from hitsend.server.resuming import (
     find_turn,
     is_streamed,
     newest_turn,
-    no_turn,
     opened,
     read_token,
 )
+from hitsend.server.sending import CONDUIT
 from hitsend.server.streams import stream
+from hitsend.store.turns import no_turn
 from hitsend.wire import v1
 
 MOST_EVENTS = 1_000_000_000
@@ -47,18 +50,22 @@ class StreamStatus(msgspec.Struct, frozen=True):
 @endpoint("POST", "/backend-api/f/conversation/resume", Access.PERSON)
 async def resume(call: Call) -> Response:
     """Read an answer on from any event, or from a summary of what came before."""
-    await call.house.returns.count(call.user_id)
-    body = await call.body(Resume, MOST_BYTES)
-    turn, is_compact = await _meant(call, body), body.mode == "compact"
+    with blaming(call.house, call.person):
+        await call.house.returns.count(call.user_id)
+        body = await call.body(Resume, MOST_BYTES)
+        turn = await _meant(call, body)
+    is_compact = body.mode == "compact"
     resumed = await opened(call.house, call.user_id, turn.turn_id, body.offset, is_compact)
-    return _streamed(resumed)
+    return await _streamed(resumed)
 
 
 @endpoint("GET", "/backend-api/f/conversation/{turn_id}/events", Access.PERSON)
 async def follow(call: Call) -> Response:
     """Read a turn from any event on: `Last-Event-ID`, or `after` in the query."""
-    await call.house.returns.count(call.user_id)
-    return _streamed(await opened(call.house, call.user_id, call.path("turn_id"), _after(call)))
+    with blaming(call.house, call.person):
+        await call.house.returns.count(call.user_id)
+    turn_id, after = call.path("turn_id"), _after(call)
+    return await _streamed(await opened(call.house, call.user_id, turn_id, after))
 
 
 @endpoint("GET", "/backend-api/conversation/{conversation_id}/stream_status", Access.PERSON)
@@ -78,7 +85,7 @@ async def stream_status(call: Call) -> Response:
 
 async def _meant(call: Call, body: Resume) -> Standing:
     """Raises the same NotFound whether it is not there or not theirs."""
-    token = call.request.headers.get("x-conduit-token", NO_TOKEN)
+    token = call.request.headers.get(CONDUIT, NO_TOKEN)
     claims = None if token == NO_TOKEN else read_token(call.house, call.user_id, token)
     turn_id = body.turn_exchange_id or (claims.turn_id if claims else None)
     if turn_id is None:
@@ -91,10 +98,12 @@ async def _meant(call: Call, body: Resume) -> Standing:
     return turn
 
 
-def _streamed(resumed: Resumed) -> Response:
-    opening = v1.opened(resumed.opening, resumed.token)
+async def _streamed(resumed: Resumed) -> Response:
+    # Not on the event loop: a snapshot may be megabytes.
+    opening = await asyncio.to_thread(v1.opened, resumed.opening, resumed.token)
     headers = {"x-turn-exchange-id": resumed.turn.turn_id}
-    return stream(resumed.view, resumed.coming, headers, opening)
+    has_ended = resumed.turn.finished_at is not None
+    return stream(resumed.view, resumed.coming, headers, opening, has_ended=has_ended)
 
 
 def _after(call: Call) -> int:

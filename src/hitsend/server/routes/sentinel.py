@@ -12,7 +12,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from hitsend.errors import PassInvalid
-from hitsend.server.admission import holder_of, token_of
+from hitsend.server.admission import blaming, holder_of, token_of
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.passes import MAX_CHARS
 from hitsend.server.proofs import Challenge, Earned
@@ -51,23 +51,26 @@ async def prepare(call: Call) -> Response:
 async def request(call: Call) -> Response:
     """Get a fresh seed for one that has expired or was used."""
     body = await call.body(Request, MAX_BYTES)
-    return _asked(call, *call.house.gate.exchange(holder_of(call), body.prepare_token))
+    with blaming(call.house, call.person):
+        return _asked(call, *call.house.gate.exchange(holder_of(call), body.prepare_token))
 
 
 @endpoint("POST", f"{PATH}/chat-requirements/finalize", Access.PERSON)
 async def finalize(call: Call) -> Response:
     """Show the work, and get the token to send with."""
     body = await call.body(Finalize, MAX_BYTES)
-    gate = call.house.gate
-    return _earned(call, *gate.redeem(holder_of(call), body.prepare_token, body.proofofwork or ""))
+    gate, shown = call.house.gate, body.proofofwork or ""
+    with blaming(call.house, call.person):
+        return _earned(call, *gate.redeem(holder_of(call), body.prepare_token, shown))
 
 
 @endpoint("POST", f"{PATH}/ping", Access.PERSON)
 async def ping(call: Call) -> Response:
     """Exchange the token to send with for one that holds longer."""
-    if (token := token_of(call)) is None:
-        raise PassInvalid("There is no token to renew.")
-    return _earned(call, *call.house.gate.renew(holder_of(call), token))
+    with blaming(call.house, call.person):
+        if (token := token_of(call)) is None:
+            raise PassInvalid("There is no token to renew.")
+        return _earned(call, *call.house.gate.renew(holder_of(call), token))
 
 
 def _asked(call: Call, token: str, challenge: Challenge) -> Response:

@@ -31,11 +31,21 @@ async def connect(line: WebSocket, house: House) -> None:
     if PROTOCOL not in line.scope["subprotocols"]:
         raise Refused(f"This socket speaks {PROTOCOL}: ask for it as the subprotocol.")
     house.sockets.check_room()
-    person = house.sockets.tickets.redeem(line.query_params.get("ticket", ""))
+    person = await _redeemed(line.query_params.get("ticket", ""), house)
     await line.accept(PROTOCOL)
     if person is None or not await _held(Socket(line, house, person), house, person):
         # After the handshake: before it, a browser learns nothing but that there was a failure.
         await hang_up(line, Hangup(Hangup.BAD_TICKET, "Ask for a new ticket."))
+
+
+async def _redeemed(ticket: str, house: House) -> Person | None:
+    """Who it is, if the session or key they asked for it with still holds."""
+    if (person := house.sockets.tickets.redeem(ticket)) is None:
+        return None
+    accounts, credential = house.services.store.accounts, {person.credential_id}
+    is_session = person.session is not None
+    live = await (accounts.live_sessions if is_session else accounts.live_keys)(credential)
+    return person if live else None
 
 
 async def _held(socket: Socket, house: House, person: Person) -> bool:

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from starlette.responses import Response
 
+from hitsend.allowance import DAY_S
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.costs import Prices, total, totals
 from hitsend.store import UsageRow
 
 T = TypeVar("T", bound=int | str)
 
-DAY_S = 86_400
 MOST_DAYS = 366
 
 

@@ -2,34 +2,45 @@
 
 import asyncio
 
-from hitsend.errors import Conflict, HitsendError, PassInvalid, TooFast
+from hitsend.errors import Conflict, HitsendError, TooFast
+from hitsend.server.admission import blaming
 from hitsend.server.calls import House
-from hitsend.server.resuming import TOPIC, check_token, find_turn, no_turn, opened
+from hitsend.server.people import Person
+from hitsend.server.resuming import TOPIC, check_token, find_turn, opened
 from hitsend.server.socket.rules import Hangup
 from hitsend.server.socket.topic import Speaker, Topic
+from hitsend.store.turns import no_turn
 from hitsend.wire import socket as wire
 
 
 class Following:
-    def __init__(self, house: House, user_id: str, speaker: Speaker) -> None:
+    def __init__(self, house: House, person: Person, speaker: Speaker) -> None:
         self._house = house
-        self._user_id = user_id
+        self._person = person
         self._speaker = speaker
         self._rules = house.sockets.rules
         self._topics: dict[str, Topic] = {}
         self._reading_back = asyncio.Semaphore(self._rules.max_read_back)
 
-    def subscribe(self, tasks: asyncio.TaskGroup, order_id: int, command: wire.Subscribe) -> None:
+    async def subscribe(
+        self, tasks: asyncio.TaskGroup, order_id: int, command: wire.Subscribe
+    ) -> None:
         """From the beginning of the command's choice; again, if it is followed already."""
-        self.unsubscribe(command.topic_id)
+        await self.unsubscribe(command.topic_id)
         self._make_room()
-        topic = Topic(command.topic_id, self._rules, self._speaker)
+        topic = Topic(command.topic_id, self._rules, self._speaker, order_id)
         self._topics[topic.topic_id] = topic
-        topic.task = tasks.create_task(self._follow(topic, command, order_id))
+        topic.task = tasks.create_task(self._follow(topic, command))
 
-    def unsubscribe(self, topic_id: str) -> None:
-        if topic := self._topics.pop(topic_id, None):
-            topic.task.cancel()
+    async def unsubscribe(self, topic_id: str) -> None:
+        """The command that asked for it is told, if it still waits for its answer."""
+        topic = self._topics.pop(topic_id, None)
+        if topic is None:
+            return
+        topic.task.cancel()
+        if topic.order_id is not None:
+            left = Conflict("This topic was left before it was opened.")
+            await self._speaker.say(wire.refusal(topic.order_id, left, topic_id))
 
     def ack(self, command: wire.Ack) -> None:
         """Of a topic that was just left, perhaps."""
@@ -39,14 +50,14 @@ class Following:
     async def repair(self, tasks: asyncio.TaskGroup, command: wire.Nack) -> None:
         """What got lost is said again; what cannot be is shown as a whole."""
         topic = self._topics.get(command.topic_id)
-        if topic is None:
+        if topic is None or topic.order_id is not None:  # and so nothing of it can be lost yet
             return
         is_gap = command.reason == "gap"
         if is_gap and await topic.say_again(command.first, command.last):
             return
         topic.task.cancel()
         compact = wire.Subscribe(topic.topic_id, mode="compact")
-        topic.task = tasks.create_task(self._follow(topic, compact, None))
+        topic.task = tasks.create_task(self._follow(topic, compact))
 
     def check(self, now: float) -> None:
         if any(topic.is_overdue(now) for topic in self._topics.values()):
@@ -65,31 +76,28 @@ class Following:
             raise Conflict("This socket follows too many turns already. Unsubscribe from one.")
         del self._topics[over.topic_id]
 
-    async def _follow(self, topic: Topic, command: wire.Subscribe, order_id: int | None) -> None:
+    async def _follow(self, topic: Topic, command: wire.Subscribe) -> None:
         try:
-            await self._push(topic, command, order_id)
-        except PassInvalid as error:
-            raise Hangup(Hangup.FORBIDDEN, error.message) from None
+            with blaming(self._house, self._person):
+                await self._push(topic, command)
         except HitsendError as error:
-            if order_id is None and isinstance(error, TooFast):
+            if topic.order_id is None and isinstance(error, TooFast):
                 raise Hangup(Hangup.TOO_FAST, error.message) from None
             self._topics.pop(topic.topic_id, None)
-            await self._speaker.say(wire.refusal(order_id, error))
+            await self._speaker.say(wire.refusal(topic.order_id, error, topic.topic_id))
 
-    async def _push(self, topic: Topic, command: wire.Subscribe, order_id: int | None) -> None:
-        house, turn_id = self._house, turn_of(topic.topic_id)
-        await house.returns.count(self._user_id)
+    async def _push(self, topic: Topic, command: wire.Subscribe) -> None:
+        house, user_id, turn_id = self._house, self._person.user.id, turn_of(topic.topic_id)
+        await house.returns.count(user_id)
         if command.token is not None:
-            turn = await find_turn(house, self._user_id, turn_id)
-            check_token(house, self._user_id, turn, command.token)
+            turn = await find_turn(house, user_id, turn_id)
+            check_token(house, user_id, turn, command.token)
         offset = None if command.offset == "$" else int(command.offset)
         is_compact = command.mode == "compact"
-        if house.runner.find(turn_id, self._user_id):
-            resumed = await opened(house, self._user_id, turn_id, offset, is_compact)
-            return await topic.push(resumed, order_id)
+        if house.runner.find(turn_id, user_id):
+            return await topic.push(await opened(house, user_id, turn_id, offset, is_compact))
         async with self._reading_back:
-            resumed = await opened(house, self._user_id, turn_id, offset, is_compact)
-            return await topic.push(resumed, order_id)
+            return await topic.push(await opened(house, user_id, turn_id, offset, is_compact))
 
 
 def turn_of(topic_id: str) -> str:

@@ -29,7 +29,7 @@ class Rules(msgspec.Struct, frozen=True):
     max_frames: int = 16
     """Waiting to leave."""
     catchup_bytes: int = 32_768
-    """With what comes on top of them, a reply stays below 64 KiB."""
+    """With what comes on top of them, a reply stays below 64 KiB, if its first item does."""
     points_per_s: float = 400.0
     max_points: float = 800.0
     """A command costs a point, and ten where it is more than a word: 64 topics at once are fine."""
@@ -39,10 +39,10 @@ class Hangup(Exception):
     """The line is to be closed, and says why."""
 
     NORMAL: ClassVar[int] = 1000
+    BROKEN: ClassVar[int] = 1011
     RESTARTING: ClassVar[int] = 1012
     BAD_FRAME: ClassVar[int] = 4400
     BAD_TICKET: ClassVar[int] = 4401
-    FORBIDDEN: ClassVar[int] = 4403
     TIMED_OUT: ClassVar[int] = 4408
     SUPERSEDED: ClassVar[int] = 4409
     TOO_BIG: ClassVar[int] = 4413
@@ -54,5 +54,5 @@ class Hangup(Exception):
         self.reason = reason
 
 
-class Gone(Exception):
+class LineLost(Exception):
     """Nobody is on the other end."""

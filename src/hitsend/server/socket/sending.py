@@ -6,25 +6,26 @@ import msgspec
 from starlette.requests import Request
 from starlette.websockets import WebSocket
 
-from hitsend.server.admission import DEVICE, TOKEN, admit_call
-from hitsend.server.calls import Call, House
+from hitsend.server.admission import DEVICE, TOKEN, admit_call, blaming
+from hitsend.server.calls import Call, House, too_large
 from hitsend.server.people import Person
-from hitsend.server.sending import brought, send_once
+from hitsend.server.sending import CONDUIT, brought, send_once
 from hitsend.wire import socket as wire
 from hitsend.wire.body import decode
 from hitsend.wire.send import SendBody, parse_send
-
-CONDUIT = "x-conduit-token"
 
 
 async def started(
     line: WebSocket, house: House, person: Person, command: wire.Send
 ) -> wire.Started:
+    if len(command.body) > (most := house.services.settings.max_body_bytes):
+        raise too_large(most)
     body = decode(bytes(command.body), SendBody)
     asked = parse_send(body, person.user.id)
     keyed = msgspec.structs.replace(asked, key=f"socket:{command.client_msg_id}")
     call = Call(_as_request(line, command), house, person)
-    sent = await send_once(house, brought(call, keyed), partial(admit_call, call))
+    with blaming(house, person):
+        sent = await send_once(house, brought(call, keyed), partial(admit_call, call))
     turn = sent.turn
     return wire.Started(turn.conversation_id, turn.turn_id, turn.topic_id, sent.is_replay)
 

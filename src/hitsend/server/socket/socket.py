@@ -20,8 +20,8 @@ from hitsend.server.calls import House
 from hitsend.server.people import Person
 from hitsend.server.resuming import TOPIC
 from hitsend.server.socket.following import Following, turn_of
-from hitsend.server.socket.pace import Pace
-from hitsend.server.socket.rules import Gone, Hangup
+from hitsend.server.socket.points import Points
+from hitsend.server.socket.rules import Hangup, LineLost
 from hitsend.server.socket.sending import started
 from hitsend.wire import socket as wire
 
@@ -40,13 +40,13 @@ class Socket:
         self._house = house
         self._person = person
         self._rules = house.sockets.rules
-        self._following = Following(house, person.user.id, self)
+        self._following = Following(house, person, self)
         self._num_under_way = 0
         self._outbox: Mailbox[wire.Frame | Hangup] = Mailbox(self._rules.max_frames)
         self._over: asyncio.Future[Hangup] = asyncio.get_running_loop().create_future()
         self._is_connected = False
         self._heard_at = self._pinged_at = time.monotonic()
-        self._pace = Pace(self._rules.points_per_s, self._rules.max_points, self._heard_at)
+        self._points = Points(self._rules.points_per_s, self._rules.max_points, self._heard_at)
 
     async def run(self) -> None:
         """Until either side hangs up."""
@@ -56,7 +56,7 @@ class Socket:
                     self._tasks.create_task(self._write())
                     self._tasks.create_task(self._read())
                     await self._attend()
-            except* (Hangup, Gone) as reasons:
+            except* (Hangup, LineLost) as reasons:
                 reason = reasons.exceptions[0]
                 if isinstance(reason, Hangup):
                     await hang_up(self._line, reason)
@@ -97,11 +97,12 @@ class Socket:
     async def _send(self, frame: wire.Frame | Hangup) -> None:
         if isinstance(frame, Hangup):
             raise frame
+        text = await _text(frame)
         try:
             async with asyncio.timeout(self._rules.stuck_s):
-                await self._line.send_text(wire.encode(frame).decode())
+                await self._line.send_text(text)
         except (TimeoutError, WebSocketDisconnect):
-            raise Gone from None
+            raise LineLost from None
 
     async def _read(self) -> None:
         while True:
@@ -109,7 +110,7 @@ class Socket:
 
     async def _hear(self, received: Message) -> None:
         if received["type"] == "websocket.disconnect":
-            raise Gone
+            raise LineLost
         self._heard_at = time.monotonic()
         try:
             orders = wire.read(received.get("text") or "")
@@ -121,7 +122,7 @@ class Socket:
     async def _take(self, order: wire.Order) -> None:
         command = order.command
         is_word = isinstance(command, wire.Ack | wire.Pong)
-        if not self._pace.has_spent(A_WORD if is_word else A_TASK, self._heard_at):
+        if not self._points.has_spent(A_WORD if is_word else A_TASK, self._heard_at):
             raise Hangup(Hangup.TOO_FAST, "Too many commands.")
         if isinstance(command, wire.Connect) is self._is_connected:
             raise Hangup(Hangup.BAD_FRAME, "`connect` is the first command, and comes once.")
@@ -131,7 +132,7 @@ class Socket:
             case wire.Nack():
                 await self._following.repair(self._tasks, command)
             case wire.Unsubscribe():
-                self._following.unsubscribe(command.topic_id)
+                await self._following.unsubscribe(command.topic_id)
                 if order.id is not None:
                     await self.say(wire.Reply(order.id, {"topic_id": command.topic_id}))
             case wire.Pong():
@@ -147,7 +148,7 @@ class Socket:
                 case wire.Connect():
                     await self._connect(command, order_id)
                 case wire.Subscribe():
-                    self._following.subscribe(self._tasks, order_id, command)
+                    await self._following.subscribe(self._tasks, order_id, command)
                 case wire.Send() | wire.Stop():
                     self._begin(command, order_id)
                 case _:
@@ -162,8 +163,9 @@ class Socket:
         rules = self._rules
         heartbeat_ms = round(rules.ping_s * 1000)
         told = wire.Connected(self.connection_id, heartbeat_ms, rules.ack, rules.window)
-        await self.say(wire.Reply(order_id, told))
+        # Listens before the reply has left: what happens after it is news.
         self._tasks.create_task(self._tell_news())
+        await self.say(wire.Reply(order_id, told))
 
     def _begin(self, command: wire.Send | wire.Stop, order_id: int) -> None:
         """Goes on beside the reading: it may take a while."""
@@ -202,6 +204,17 @@ async def hang_up(line: WebSocket, why: Hangup) -> None:
         async with asyncio.timeout(CLOSE_S):
             reason = why.reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
             await line.close(why.code, reason)
+
+
+async def _text(frame: wire.Frame) -> str:
+    """A snapshot may be megabytes, so it is not written on the event loop."""
+    if isinstance(frame, wire.Snapshot):
+        return await asyncio.to_thread(_encoded, frame)
+    return _encoded(frame)
+
+
+def _encoded(frame: wire.Frame) -> str:
+    return wire.encode(frame).decode()
 
 
 def _told(news: News) -> wire.TurnBegan | wire.TurnEnded | wire.TitleChanged:

@@ -51,9 +51,10 @@ class Sockets:
         try:
             yield
         finally:
-            theirs.pop(socket.connection_id, None)
-            if not theirs:
-                self._open.pop(user_id, None)
+            left = self._open[user_id]  # which may be others by now
+            left.pop(socket.connection_id, None)
+            if not left:
+                del self._open[user_id]
 
     def supersede(self, user_id: str, connection_id: str) -> None:
         """Close one of theirs, if it is still open: another has taken its place."""

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
+from itertools import chain
 from typing import Protocol
 
 import msgspec
@@ -31,8 +32,12 @@ class Topic:
     """Ends with the turn."""
     _turn: Standing
 
-    def __init__(self, topic_id: str, rules: Rules, speaker: Speaker) -> None:
+    def __init__(
+        self, topic_id: str, rules: Rules, speaker: Speaker, order_id: int | None = None
+    ) -> None:
         self.topic_id = topic_id
+        self.order_id = order_id
+        """Of the command that asked for it, until that is answered."""
         self._rules = rules
         self._speaker = speaker
         self._window = Window(rules.window)
@@ -47,15 +52,14 @@ class Topic:
     def is_overdue(self, now: float) -> bool:
         return not self._window.is_empty and now - self._waiting_since > self._rules.ack_s
 
-    async def push(self, resumed: Resumed, order_id: int | None = None) -> None:
+    async def push(self, resumed: Resumed) -> None:
         """Everything from where the stream was opened to the end of the turn. A command that
         asked for it is answered first, with the beginning of what was missed."""
         self._turn, self._window = resumed.turn, Window(self._rules.window)
         async with aclosing(resumed.coming) as coming:
             is_behind = resumed.view.seq < resumed.last_seq
             missed = _items(resumed.view, await anext(coming, ()) if is_behind else ())
-            await self._open(resumed, order_id, missed)
-            await self._push(missed)
+            await self._push(await self._open(resumed, missed))
             async for batch in coming:
                 await self._push(_items(resumed.view, batch))
 
@@ -72,34 +76,47 @@ class Topic:
             await self._speaker.say(msgspec.structs.replace(self._message(item), redelivery=True))
         return items is not None
 
-    async def _open(self, resumed: Resumed, order_id: int | None, missed: Iterator[Item]) -> None:
-        opening, is_snapshot = resumed.opening, isinstance(resumed.opening, StreamSnapshot)
-        if order_id is not None:
-            catchups = [] if is_snapshot else self._first(missed)
+    async def _open(self, resumed: Resumed, missed: Iterator[Item]) -> Iterator[Item]:
+        """What is left to tell of what was missed."""
+        opening = resumed.opening
+        if self.order_id is not None:
+            is_snapshot = isinstance(opening, StreamSnapshot)
+            first, missed = ([], missed) if is_snapshot else self._first(missed)
+            catchups = [frame for _, frame in first]
             told = wire.Subscribed(self.topic_id, 1, resumed.last_seq, catchups, opening.carry)
-            await self._speaker.say(wire.Reply(order_id, told))
+            await self._speaker.say(wire.Reply(self.order_id, told))
+            self.order_id = None
+            for item, _ in first:
+                self._keep(item)
         if isinstance(opening, StreamSnapshot):
             shown = wire.Snapshot(self.topic_id, opening.seq, opening.channels, opening.carry)
             await self._speaker.say(shown)
+        return missed
 
-    def _first(self, missed: Iterator[Item]) -> list[msgspec.Raw]:
-        frames: list[msgspec.Raw] = []
-        num_bytes = 0
-        while num_bytes < self._rules.catchup_bytes and (item := next(missed, None)):
-            self._keep(item)
-            frames.append(msgspec.Raw(wire.encode(self._message(item))))
-            num_bytes += len(frames[-1])
-        return frames
+    def _first(
+        self, missed: Iterator[Item]
+    ) -> tuple[list[tuple[Item, msgspec.Raw]], Iterator[Item]]:
+        """What goes with the reply, and the rest. It is one item at least."""
+        first: list[tuple[Item, msgspec.Raw]] = []
+        room = self._rules.catchup_bytes
+        for item in missed:
+            frame = wire.encode(self._message(item))
+            if first and len(frame) > room:
+                return first, chain([item], missed)
+            room -= len(frame)
+            first.append((item, msgspec.Raw(frame)))
+        return first, missed
 
     async def _push(self, items: Iterator[Item]) -> None:
         for item in items:
             while not self._window.has_room(item):
                 self._has_moved = asyncio.get_running_loop().create_future()
                 await self._has_moved
-            self._keep(item)
             await self._speaker.say(self._message(item))
+            self._keep(item)
 
     def _keep(self, item: Item) -> None:
+        """Once it is said: what still waits for room cannot be acknowledged."""
         if self._window.is_empty:
             self._waiting_since = time.monotonic()
         self._window.add(item)

@@ -86,6 +86,9 @@ export const chat: Words['chat'] = {
 
 	state: {
 		connecting: 'Verbindung zum Server wird aufgebaut',
+		working:
+			'Dieser Server verlangt etwas Rechenarbeit, bevor er eine Nachricht annimmt. Einen Moment',
+		unsent: 'Du bist offline. Das hier geht hinaus, sobald du wieder verbunden bist.',
 		offline:
 			'Du bist offline. Die Antwort läuft weiter und wird geholt, sobald du wieder verbunden bist.',
 		reconnecting: 'Die Verbindung ist abgerissen. Neuer Versuch',

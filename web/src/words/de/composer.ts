@@ -1,7 +1,7 @@
 import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { whole, clock } = numbersIn('de');
+const { whole, when } = numbersIn('de');
 
 export const composer: Words['composer'] = {
 	message: 'Nachricht',
@@ -11,8 +11,7 @@ export const composer: Words['composer'] = {
 	hints: {
 		keys: 'Enter sendet · Umschalt+Enter neue Zeile',
 		commands: '/ für Befehle',
-		later: 'Damit kannst du weitermachen, sobald die Antwort fertig ist.',
-		working: 'Dieser Server verlangt etwas Rechenarbeit, bevor er eine Nachricht annimmt. Moment.'
+		later: 'Damit kannst du weitermachen, sobald die Antwort fertig ist.'
 	},
 	queued: {
 		label: 'Wartet auf die Verbindung',
@@ -36,7 +35,7 @@ export const composer: Words['composer'] = {
 		tokensMinute: (num) => `noch ${whole(num)} Token in dieser Minute`,
 		tokensDay: (num) => `heute noch ${whole(num)} Token`,
 		groupDay: (num) => `heute noch ${whole(num)} Token für deine Gruppe`,
-		again: (at) => `mehr um ${clock(at)}`
+		again: (at) => `mehr ${when(at, 'um')}`
 	},
 	slash: {
 		label: 'Befehle',

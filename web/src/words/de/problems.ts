@@ -1,15 +1,17 @@
 import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { clock } = numbersIn('de');
+const { when } = numbersIn('de');
 
 /** What kind of thing it is. What exactly, only the server knows, and it says so in English. */
 const kinds: Record<string, string> = {
 	not_allowed: 'Das ist hier nicht erlaubt',
+	conflict: 'Das verträgt sich nicht mit dem, was schon da ist',
 	too_large: 'Das ist zu groß',
-	rate_limit_exceeded: 'Das waren zu viele Versuche',
+	rate_limit_exceeded: 'Das waren zu viele Anfragen',
 	quota_exceeded: 'Für heute ist nichts mehr übrig',
 	proof_of_work_required: 'Der Server hat die Rechenarbeit nicht angenommen',
+	idempotency_key_reused: 'Unter diesem Schlüssel wurde schon etwas anderes gesendet',
 	token_expired: 'Das gilt nicht mehr',
 	token_invalid: 'Das gilt hier nicht',
 	model_not_found: 'Dieses Modell gibt es hier nicht',
@@ -17,6 +19,7 @@ const kinds: Record<string, string> = {
 	context_length_exceeded: 'Das ist länger, als das Modell lesen kann',
 	bad_import: 'Diese Datei kann nicht übernommen werden',
 	unavailable: 'Das geht im Augenblick nicht',
+	server_overloaded: 'Der Server ist ausgelastet',
 	engine_down: 'Im Augenblick kann kein Modell antworten',
 	store_down: 'Die Datenbank kann gerade nicht schreiben'
 };
@@ -31,6 +34,6 @@ export const problems: Words['problems'] = {
 		worker_lost: 'Das Modell ist beim Antworten ausgefallen. Was gesagt war, ist erhalten.',
 		internal_error: 'Auf unserer Seite ist etwas schiefgegangen. Es wurde festgehalten.'
 	},
-	later: (at) => `Um ${clock(at)} kannst du es wieder versuchen.`,
+	later: (at) => `Du kannst es ${when(at, 'um')} wieder versuchen.`,
 	said: ({ message, code }) => `${kinds[code ?? ''] ?? 'Das ging nicht'}: ${message}`
 };

@@ -1,7 +1,7 @@
 import { numbersIn } from '$/words/numbers';
 import type { SpendingWords } from '$/words/spending';
 
-const { whole, duration } = numbersIn('de');
+const { whole, duration, when } = numbersIn('de');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 
@@ -99,7 +99,7 @@ export const spending: SpendingWords = {
 		},
 		groupDay: (name) => `Token heute, gemeinsam für ${name}`,
 		leftOf: (left, limit) => `noch ${whole(left)} von ${whole(limit)}`,
-		again: (at) => `wieder alles um ${at}`,
+		again: (at) => `wieder alles ${when(at, 'um')}`,
 		used: 'Verbraucht',
 		usedAbout: 'Token jeder Antwort, auch der abgebrochenen und derer, die du gelöscht hast.',
 		usedByAllAbout: 'Token jeder Antwort von allen. Was gesagt wurde, ist hier nicht zu sehen.',

@@ -86,6 +86,8 @@ export const chat = {
 
 	state: {
 		connecting: 'Connecting to the server',
+		working: 'This server asks for some work before it takes a message. One moment',
+		unsent: 'You are offline. This goes out as soon as you are back.',
 		offline: 'You are offline. The answer goes on without you and is fetched when you are back.',
 		reconnecting: 'The connection was lost. Reconnecting',
 		limit: (seconds: number) => `Too many requests, trying again in ${seconds} s`,

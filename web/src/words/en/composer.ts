@@ -1,6 +1,7 @@
 import { numbersIn } from '$/words/numbers';
 
-const { whole, clock } = numbersIn('en');
+const { whole, when } = numbersIn('en');
+const tokens = (num: number) => `${whole(num)} ${num === 1 ? 'token' : 'tokens'}`;
 
 /** Where a message is written. */
 export const composer = {
@@ -11,8 +12,7 @@ export const composer = {
 	hints: {
 		keys: 'Enter sends · Shift+Enter new line',
 		commands: '/ for commands',
-		later: 'You can go on with this when the answer is finished.',
-		working: 'This server asks for some work before it takes a message. A moment.'
+		later: 'You can go on with this when the answer is finished.'
 	},
 	queued: {
 		label: 'Waiting for the connection',
@@ -37,10 +37,10 @@ export const composer = {
 	left: {
 		requests: (num: number, limit: number) =>
 			`${whole(num)} of ${whole(limit)} requests left this minute`,
-		tokensMinute: (num: number) => `${whole(num)} tokens left this minute`,
-		tokensDay: (num: number) => `${whole(num)} tokens left today`,
-		groupDay: (num: number) => `${whole(num)} tokens left today for your group`,
-		again: (at: Date) => `more at ${clock(at)}`
+		tokensMinute: (num: number) => `${tokens(num)} left this minute`,
+		tokensDay: (num: number) => `${tokens(num)} left today`,
+		groupDay: (num: number) => `${tokens(num)} left today for your group`,
+		again: (at: Date) => `more ${when(at, 'at')}`
 	},
 	slash: {
 		label: 'Commands',

@@ -1,7 +1,7 @@
 /** Limits, groups, usage and prices. */
 import { numbersIn } from '$/words/numbers';
 
-const { whole, duration } = numbersIn('en');
+const { whole, duration, when } = numbersIn('en');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 
@@ -99,7 +99,7 @@ export const spending = {
 		},
 		groupDay: (name: string) => `Tokens today, shared by ${name}`,
 		leftOf: (left: number, limit: number) => `${whole(left)} of ${whole(limit)} left`,
-		again: (at: string) => `all of it again at ${at}`,
+		again: (at: Date) => `all of it again ${when(at, 'at')}`,
 		used: 'Used',
 		usedAbout: 'Tokens of every answer, also of those that were stopped and those you deleted.',
 		usedByAllAbout: 'Tokens of every answer of everyone. What was said is not seen here.',

@@ -1,18 +1,18 @@
 """How fast somebody may talk: points that come back with time, and are spent by commands."""
 
 
-class Pace:
+class Points:
     def __init__(self, per_s: float, most: float, now: float) -> None:
         self._per_s = per_s
         self._most = most
         self._left = most
         self._at = now
 
-    def has_spent(self, points: float, now: float) -> bool:
+    def has_spent(self, num: float, now: float) -> bool:
         """Whether there were as many left."""
         self._left = min(self._most, self._left + (now - self._at) * self._per_s)
         self._at = now
-        if points > self._left:
+        if num > self._left:
             return False
-        self._left -= points
+        self._left -= num
         return True

@@ -1,0 +1,137 @@
+"""A disk that takes nothing: no word is shown that is not stored, and when there is room again,
+everything goes on by itself."""
+
+import asyncio
+import os
+import random
+import resource
+import shutil
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx2
+import pytest
+from tests.faults.history import SEND, History, Received
+from tests.faults.process import Served, key_in, serving
+from tests.server.world import message
+
+NUM_STREAMS = 6
+SLOW = "!script tokens=150 pace=10ms"
+
+
+class Full(NamedTuple):
+    served: Served
+    http: httpx2.AsyncClient
+    histories: list[History]
+    listening: asyncio.Future[list[None]]
+
+
+def leave_room(served: Served, num_bytes: int) -> None:
+    """Files of the server may not grow beyond so many bytes. 0 is a disk that takes nothing."""
+    pid, limits = served.process.pid, (num_bytes, resource.RLIM_INFINITY)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+
+
+@asynccontextmanager
+async def full(data_dir: Path, key: str, chance: random.Random) -> AsyncGenerator[Full]:
+    """Answers are under way, and the disk has just run full."""
+    received = Received(enough=chance.uniform(10, NUM_STREAMS * 500))
+    histories = [History.of(SLOW, received) for _ in range(NUM_STREAMS)]
+    async with (
+        asyncio.timeout(60),
+        serving(data_dir) as served,
+        served.as_owner_of(key) as http,
+    ):
+        listening = asyncio.gather(*(one.send(http) for one in histories))
+        await received.has_enough.wait()
+        leave_room(served, 0)
+        yield Full(served, http, histories, listening)
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_there_is_no_ack_without_a_write_and_with_room_all_goes_on(
+    tmp_path: Path, seed: int
+) -> None:
+    await get_over_it(tmp_path, random.Random(seed))
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_killed_while_the_disk_is_full_nothing_shown_is_lost(
+    tmp_path: Path, seed: int
+) -> None:
+    await killed_while_full(tmp_path, random.Random(seed))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(200, 225))
+async def test_at_whatever_moment_the_disk_is_full(tmp_path: Path, seed: int) -> None:
+    for fault in (get_over_it, killed_while_full):
+        data_dir = tmp_path / fault.__name__
+        data_dir.mkdir()
+        await fault(data_dir, random.Random(seed))
+
+
+async def get_over_it(data_dir: Path, chance: random.Random) -> None:
+    key = await key_in(data_dir)
+    late = message("!script\nafter all")
+    async with full(data_dir, key, chance) as (served, http, histories, listening):
+        refused = await http.post(SEND, json=late)
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "store_down"
+        assert int(refused.headers["retry-after"]) > 0
+        assert (await http.get("/readyz")).status_code == 503
+        assert (await http.get("/healthz")).status_code == 200
+        leave_room(served, resource.RLIM_INFINITY)
+        await listening
+        assert all(one.is_whole for one in histories)
+        for history in histories:
+            assert (await history.check(http)).ending == "stop"
+        accepted = History(late)
+        await accepted.send(http)
+        assert (await accepted.check(http)).text == "after all"
+
+
+async def killed_while_full(data_dir: Path, chance: random.Random) -> None:
+    key = await key_in(data_dir)
+    async with full(data_dir, key, chance) as (served, http, histories, listening):
+        assert (await http.post(SEND, json=message("hello"))).status_code == 503
+        await served.kill()
+        await listening
+    async with serving(data_dir) as served, served.as_owner_of(key) as http:
+        for history in histories:
+            await history.check(http)
+        told = (await http.get("/backend-api/conversations")).json()["items"]
+    assert len(told) == NUM_STREAMS, "what was refused is not there"
+
+
+UNPRIVILEGED = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
+"""As others than root, who may write anywhere."""
+
+
+def forbid_writing(folder: Path) -> None:
+    for path in [*folder.iterdir(), folder]:
+        path.chmod(0o500 if path.is_dir() else 0o400)
+
+
+@pytest.mark.skipif(
+    os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write anywhere"
+)
+async def test_a_folder_that_may_not_be_written_to_is_said(tmp_path: Path) -> None:
+    await key_in(tmp_path)
+    forbid_writing(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        *(UNPRIVILEGED if os.geteuid() == 0 else ()),
+        sys.executable, "-m", "hitsend", "serve", "--engine", "scripted", "--port", "0",
+        "--data-dir", str(tmp_path),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=os.environ | {"PYTHONPATH": "src"},
+    )  # fmt: skip
+    async with asyncio.timeout(30):
+        said, _ = await process.communicate()
+    assert process.returncode not in (0, None)
+    assert b"Permission denied" in said
+    assert b"Traceback" not in said
