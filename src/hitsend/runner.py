@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 RETRY_S = 0.5
 """How long to wait before a commit that failed is tried again."""
 MAX_TURNS = 512
+PORTION = 200
+"""Events of a turn that has ended, read at once."""
 NUM_CLOSED_AT_ONCE = 50
 """Of the turns that a crash left open: in one read and one write."""
 
@@ -149,8 +151,17 @@ class Runner:
             past = turn.log[:after]
             return past, turn.follow(len(past), heartbeat_s)
         check_readable((await self._store.turns.get(turn_id, user_id)).finished_at)
-        events = await self._store.turns.events(turn_id, user_id)
-        return events[:after], told(events[after:])
+        past = await self._store.turns.events(turn_id, user_id, most=after) if after else []
+        return past, self.tell_again(turn_id, user_id, after)
+
+    async def tell_again(
+        self, turn_id: str, user_id: str, after: int
+    ) -> AsyncGenerator[Sequence[Stamped], None]:
+        """A turn that has ended, as if it came now. In portions: one who reads slowly, or not at
+        all, keeps one of them in memory and not the whole."""
+        while events := await self._store.turns.events(turn_id, user_id, after, PORTION):
+            yield events
+            after = events[-1].seq
 
     async def watch(self, user_id: str) -> AsyncGenerator[News, None]:
         """What becomes of the person's turns: those that run, and what happens from now on."""
@@ -340,12 +351,6 @@ def check_readable(finished_at: float | None) -> None:
     or was left behind by a disk that refused."""
     if finished_at is None:
         raise Unavailable("This answer cannot be read yet. Try again.", retry_after_s=1)
-
-
-async def told(events: Sequence[Stamped]) -> AsyncGenerator[Sequence[Stamped], None]:
-    """What there is of a turn that has ended, as if it came now."""
-    if events:
-        yield events
 
 
 def _news(batch: _Batch) -> Iterator[News]:

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from hitsend.errors import Gone, PassInvalid
 from hitsend.events import Stamped, TextArrived
-from hitsend.runner import check_readable, told
+from hitsend.runner import check_readable
 from hitsend.server import passes
 from hitsend.server.calls import House
 from hitsend.store.turns import no_turn
@@ -95,7 +95,10 @@ async def opened(
     view = V1View(settings.pad, token)
     opening = await asyncio.to_thread(_open, view, turn, log, offset, is_compact)
     after = view.seq
-    coming = running.follow(after, settings.heartbeat_s) if running else told(log[after:])
+    if running:
+        coming = running.follow(after, settings.heartbeat_s)
+    else:
+        coming = house.runner.tell_again(turn_id, user_id, after)
     return Resumed(turn, view, opening, token, len(log), coming)
 
 

@@ -168,11 +168,13 @@ class Turns:
             raise no_turn()
         return TurnRow(*row)
 
-    async def events(self, turn_id: str, user_id: str, after: int = 0) -> list[Stamped]:
+    async def events(
+        self, turn_id: str, user_id: str, after: int = 0, most: int | None = None
+    ) -> list[Stamped]:
         async with self._database.read() as connection:
             if await connection.scalar(_theirs(turn_id, user_id)) is None:
                 raise no_turn()
-            rows = await _log(connection, turn_id, after)
+            rows = await _log(connection, turn_id, after, most)
         return await _decoded(rows)
 
     async def newest(self, conversation_id: str, user_id: str) -> str | None:
@@ -275,12 +277,13 @@ def _speed(usages: Sequence[Usage]) -> float:
 
 
 async def _log(
-    connection: AsyncConnection, turn_id: str, after: int = 0
+    connection: AsyncConnection, turn_id: str, after: int, most: int | None
 ) -> Sequence[Row[int, float, bytes]]:
     log = (
         select(turn_events.c.seq, turn_events.c.at_ms, turn_events.c.data)
         .where(turn_events.c.turn_id == turn_id, turn_events.c.seq > after)
         .order_by(turn_events.c.seq)
+        .limit(most)
     )
     return (await connection.execute(log)).all()
 

@@ -17,7 +17,7 @@ from hitsend.takeout.taken import TakenConversation, TakenMessage
 
 Ask: TypeAlias = Callable[..., Awaitable[NewTurn]]
 
-NUM_STEPS = 5
+NUM_STEPS = 12
 
 
 async def once(taken: TakenConversation) -> AsyncIterator[list[TakenConversation]]:
