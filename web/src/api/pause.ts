@@ -6,7 +6,9 @@ export type Pause = (numTries: number, left: AbortSignal, askedMs?: number | nul
 /** 0.3 s, then half as long again each time up to 5 s, and a little chance between many pages. */
 export const backOff: Pause = (numTries, left, askedMs = null) => {
 	const ms = Math.min(300 * 1.5 ** numTries, 5_000) * (0.75 + Math.random() / 4);
-	return askedMs === null ? waited(ms, left, true) : waited(askedMs * (1 + Math.random() / 4), left, false);
+	return askedMs === null
+		? waited(ms, left, true)
+		: waited(askedMs * (1 + Math.random() / 4), left, false);
 };
 
 /** 1 s, then twice as long each time up to 30 s, and much chance: all pages lost it together. */

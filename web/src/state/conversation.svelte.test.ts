@@ -208,7 +208,9 @@ test('another answer stands beside the first, and either can be shown', async ()
 		api({
 			'POST f/conversation': (body) => {
 				sent.push(body);
-				return body.action === 'next' ? withRecordedId('hello', body) : answeredAnew(sent[0]?.messages[0]?.id ?? '');
+				return body.action === 'next'
+					? withRecordedId('hello', body)
+					: answeredAnew(sent[0]?.messages[0]?.id ?? '');
 			},
 			[`PATCH conversation/${conversationId()}`]: () => Response.json({ success: true })
 		}),
