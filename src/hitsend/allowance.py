@@ -1,8 +1,10 @@
-"""How much of a limit is left: told before anyone runs into it, and when they have."""
+"""How much of a limit is left: told before anyone runs into it, and when they have.
 
+Errors carry it, and the command line loads those at once: so nothing heavy is imported here.
+"""
+
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-import msgspec
 
 MINUTE_S = 60.0
 DAY_S = 86_400
@@ -10,7 +12,8 @@ DAY_S = 86_400
 Counted: TypeAlias = Literal["requests", "tokens"]
 
 
-class Allowance(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Allowance:
     counted: Counted
     limit: int
     remaining: int
