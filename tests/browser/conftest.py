@@ -1,6 +1,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -48,11 +49,20 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def new_person(browser: Browser, server: Server) -> Iterator[Callable[[], Person]]:
+def service_workers() -> Literal["allow", "block"]:
+    """One that takes over the page lets calls pass that a test holds back: such tests block it."""
+    return "allow"
+
+
+@pytest.fixture
+def new_person(
+    browser: Browser, server: Server, service_workers: Literal["allow", "block"]
+) -> Iterator[Callable[[], Person]]:
     people: list[Person] = []
 
     def come() -> Person:
-        people.append(Person(browser.new_context().new_page(), server))
+        context = browser.new_context(service_workers=service_workers)
+        people.append(Person(context.new_page(), server))
         return people[-1]
 
     yield come

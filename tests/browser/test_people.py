@@ -53,7 +53,6 @@ def test_who_is_disabled_is_out_until_enabled_and_who_is_deleted_is_gone(
 
     expect(people.get_by_role("status")).to_have_text("The account of bob is deleted.")
     expect(people.get_by_role("listitem")).to_have_count(1)
-    bob.say("Am I still here?")
     expect(bob.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
