@@ -43,6 +43,7 @@ bench: dev ## Measure through the front door: start, relay, delivery, engine, pa
 	$(BIN)/python -m bench.delivery
 	$(BIN)/python -m bench.engine
 	$(BIN)/python -m bench.page
+	$(BIN)/python -m bench.warm
 
 generate: dev ## Write the checked-in files that are made from code
 	$(BIN)/python scripts/gen_docs.py
