@@ -274,11 +274,11 @@ class Runner:
         now = time.time()
         try:
             await self._commit(batches, now)
+            for batch in batches:
+                self._publish(batch, now)
         except Exception:
             log.exception("a commit failed")
             return False
-        for batch in batches:
-            self._show(batch, now)
         crash_here("after-first-delta", lambda: any(batch.has_text for batch in batches))
         return True
 
@@ -291,13 +291,6 @@ class Runner:
         if entries:
             await self._stored(entries, closings)
         crash_here("after-final", lambda: bool(closings))
-
-    def _show(self, batch: _Batch, now: float) -> None:
-        """Once, whatever comes of it: what is stored is not to be stored or shown again."""
-        try:
-            self._publish(batch, now)
-        except Exception:
-            log.exception("turn %s could not be shown", batch.work.turn.turn_id)
 
     def _publish(self, batch: _Batch, now: float) -> None:
         turn = batch.work.turn

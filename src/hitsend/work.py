@@ -82,7 +82,9 @@ class RunningTurn:
                     return
 
     def publish(self, batch: Sequence[Stamped], is_done: bool) -> None:
-        self.log.extend(batch)
+        """What was shown before is not shown again: a batch may come twice after a bug."""
+        num_shown = len(self.log)
+        self.log += [stamped for stamped in batch if stamped.seq > num_shown]
         self.is_done = is_done
         self._news.set()
         self._news = asyncio.Event()
