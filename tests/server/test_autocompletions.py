@@ -2,39 +2,29 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.server.world import Someone, World
+from tests.server.world import Someone, world_of
 
 from hitsend.engine import GaveWay, Prompt, ScriptedEngine
 from hitsend.engine.script import Script
 from hitsend.errors import EngineDown
 from hitsend.messages import Sampling
-from hitsend.server.app import open_house
 from hitsend.server.pace import OFF_S, Pace
-from hitsend.server.serving import listening
 from hitsend.server.suggesting import BUDGET_S, MOST_CHARS, continuation
 from hitsend.settings import Settings
 
 SUGGEST = "/backend-api/conversation/experimental/generate_autocompletions"
 
 
-@asynccontextmanager
-async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
-    quiet = replace(settings, prewarm=False)
-    async with (
-        asyncio.timeout(20),
-        open_house(quiet, engine) as house,
-        listening(house) as url,
-        AsyncExitStack() as stack,
-    ):
-        yield World(house, url, stack)
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Nothing is read ahead: only what is asked for here reaches the engine."""
+    return replace(settings, prewarm=False)
 
 
 async def suggest(person: Someone, typed: str, **more: Any) -> dict[str, Any]:

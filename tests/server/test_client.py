@@ -1,12 +1,10 @@
 """The Python client against the real server: what it does by itself, done for real."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
-from tests.server.world import World, message
+from tests.server.world import World, message, world_of
 
 from hitsend.client import Backoff, Client, KeyReused, Started, TextAdded, Titled
 from hitsend.client.connection import Connection
@@ -14,23 +12,10 @@ from hitsend.client.listening import Listening, Wanted
 from hitsend.client.proving import Proof
 from hitsend.engine import ScriptedEngine
 from hitsend.engine.script import Script
-from hitsend.server.app import open_house
 from hitsend.server.people import COOKIE
-from hitsend.server.serving import listening
 from hitsend.settings import Settings
 
 QUESTION = "Can you help me to understand why bread rises, and what else I could use than yeast?"
-
-
-@asynccontextmanager
-async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
-    async with (
-        asyncio.timeout(20),
-        open_house(settings, engine) as house,
-        listening(house) as url,
-        AsyncExitStack() as stack,
-    ):
-        yield World(house, url, stack)
 
 
 async def test_what_is_read_is_what_is_stored(world: World) -> None:

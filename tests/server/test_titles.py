@@ -1,34 +1,19 @@
 """The title a conversation gets by itself: from the first words, then perhaps a better one."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.server.world import Heard, Someone, World
+from tests.server.world import Heard, Someone, world_of
 
 from hitsend.engine import GaveWay, Prompt, ScriptedEngine
 from hitsend.engine.script import Script
 from hitsend.messages import Sampling
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
 from hitsend.settings import Settings
 
 QUESTION = "Can you help me to understand why bread rises, and what else I could use than yeast?"
 WORDS = "Can you help me to understand why bread rises, and what…"
-
-
-@asynccontextmanager
-async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
-    async with (
-        asyncio.timeout(20),
-        open_house(settings, engine) as house,
-        listening(house) as url,
-        AsyncExitStack() as stack,
-    ):
-        yield World(house, url, stack)
 
 
 async def titles(person: Someone, heard: Heard) -> list[tuple[str, int]]:

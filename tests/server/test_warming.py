@@ -2,18 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.server.world import Heard, Someone, World, message
+from tests.server.world import Heard, Someone, World, message, world_of
 
 from hitsend.engine import ModelFacts, Prefilled, Prompt, ScriptedEngine
 from hitsend.messages import Message, Text
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
 from hitsend.server.warming import Warming, keep_instructions_warm, stable_prefix
 from hitsend.settings import Settings
 
@@ -47,17 +43,6 @@ class Changing(Reader):
 
     async def resolve(self, name: str) -> ModelFacts:
         return replace(await super().resolve("auto"), name=self.name)
-
-
-@asynccontextmanager
-async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
-    async with (
-        asyncio.timeout(20),
-        open_house(settings, engine) as house,
-        listening(house) as url,
-        AsyncExitStack() as stack,
-    ):
-        yield World(house, url, stack)
 
 
 async def prepare(person: Someone, text: str | None, **changes: Any) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import uuid4
@@ -18,8 +19,12 @@ from hitsend.credentials import (
     new_key,
     new_token,
 )
+from hitsend.engine import ScriptedEngine
+from hitsend.server.app import open_house
 from hitsend.server.calls import House
 from hitsend.server.people import COOKIE
+from hitsend.server.serving import listening
+from hitsend.settings import Settings
 from hitsend.store import AccountRole
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.sse import SseEvent, SseParser
@@ -171,3 +176,15 @@ class World:
         """Make an account that can sign in with PASSWORD."""
         accounts = self.house.services.store.accounts
         await accounts.create(name, await hash_password(PASSWORD), "member")
+
+
+@asynccontextmanager
+async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
+    """With an engine of the test's own."""
+    async with (
+        asyncio.timeout(20),
+        open_house(settings, engine) as house,
+        listening(house) as url,
+        AsyncExitStack() as stack,
+    ):
+        yield World(house, url, stack)
