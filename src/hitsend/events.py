@@ -26,8 +26,11 @@ Delay: TypeAlias = Literal["queue", "loading"]
 """What an answer waits for: its turn among other answers, or its model."""
 
 
-class Event(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
-    """Something that happened. `AnyEvent` below is the closed list."""
+class Event(msgspec.Struct, frozen=True, gc=False, tag=True, tag_field="type"):
+    """Something that happened. `AnyEvent` below is the closed list.
+
+    None can refer to itself, and running turns hold a hundred thousand of them: the collector
+    need not walk over them, which would stop every stream for a tenth of a second."""
 
 
 class TurnStarted(Event, frozen=True):
@@ -196,7 +199,7 @@ AnyEvent: TypeAlias = (
 )
 
 
-class Stamped(msgspec.Struct, frozen=True):
+class Stamped(msgspec.Struct, frozen=True, gc=False):
     """An event with its place in the turn: gapless from 1, and when it was stored."""
 
     seq: int

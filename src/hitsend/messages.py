@@ -101,7 +101,7 @@ UNTOLD = -1
 """The id of a token where the engine does not tell."""
 
 
-class Token(msgspec.Struct, frozen=True, array_like=True):
+class Token(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One token the model chose. `token_id` may be UNTOLD."""
 
     token_id: int
@@ -113,7 +113,7 @@ class Token(msgspec.Struct, frozen=True, array_like=True):
     top: tuple["Alternative", ...] = ()
 
 
-class Alternative(msgspec.Struct, frozen=True, array_like=True):
+class Alternative(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A token the model might have chosen instead."""
 
     token_id: int

@@ -36,7 +36,12 @@ async def world(
     others: set[int], settings: Settings, catalogue: Catalogue, small: Weights, tmp_path: Path
 ) -> AsyncGenerator[World]:
     settings = msgspec.structs.replace(
-        settings, data_dir=tmp_path, port=0, num_slots=2, num_window_tokens=2048
+        settings,
+        data_dir=tmp_path,
+        port=0,
+        num_slots=2,
+        num_window_tokens=2048,
+        model_titles=False,  # naming a conversation takes a slot of two, and what was cached there
     )
     async with AsyncExitStack() as stack:
         house = await stack.enter_async_context(

@@ -97,7 +97,7 @@ class PromptWasRead(msgspec.Struct, frozen=True):
     prefill_ms: float
 
 
-class Generated(msgspec.Struct, frozen=True):
+class Generated(msgspec.Struct, frozen=True, gc=False):
     """Tokens that arrived together. Batches follow the network's reads, so cost follows
     reads and not tokens. `text` is the joined text of `tokens`."""
 

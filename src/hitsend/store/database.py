@@ -31,7 +31,9 @@ NUM_READERS = 4
 READING = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
 WRITING = (
     "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; "
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync};"
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; "
+    # Pages from the log back to the file, a little at a time: every stream waits for it.
+    "PRAGMA wal_autocheckpoint = 250;"
 )
 
 PROBLEMS = {
