@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from urllib.parse import urljoin
 
+import pytest
 from playwright.sync_api import expect
 from tests.browser.world import Network, Person
+
+pytestmark = pytest.mark.parametrize("service_workers", ["allow"])
 
 SIZE = """
 async (address) => {
@@ -13,6 +16,12 @@ async (address) => {
     await picture.decode();
     return `${picture.naturalWidth}x${picture.naturalHeight}`;
 }
+"""
+
+ANSWERED = """
+() => performance.getEntriesByType('resource')
+    .filter(({ name, responseStatus }) => name.includes('/backend-api/') && responseStatus > 0)
+    .map(({ workerMatchedSourceType }) => workerMatchedSourceType)
 """
 
 
@@ -62,3 +71,11 @@ def test_a_device_that_is_offline_says_so_and_goes_on_at_once(ada: Person) -> No
     ada.page.context.set_offline(False)
 
     expect(ada.draft).to_be_visible()
+
+
+def test_what_is_called_on_the_server_does_not_wait_for_the_service_worker(ada: Person) -> None:
+    ada.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    ada.page.reload()
+    ada.ask("!script\nhello")
+
+    assert set(ada.page.evaluate(ANSWERED)) == {"network"}

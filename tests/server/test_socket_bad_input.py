@@ -8,6 +8,7 @@ import httpx2
 import msgspec
 import pytest
 from starlette.applications import Starlette
+from starlette.types import Message, Scope
 from tests.server.pages import address, hasty, line_to, page_of
 from tests.server.world import World, message
 from uvicorn.config import Config
@@ -15,6 +16,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from hitsend.server.app import build_app
 from hitsend.server.passes import sign
 from hitsend.server.people import Person
 from hitsend.server.resuming import ResumePass
@@ -23,6 +25,7 @@ from hitsend.server.socket.rules import Rules
 from hitsend.server.socket.tickets import MAX_EACH, TICKET_S, Tickets
 from hitsend.settings import Settings
 from hitsend.store import User
+from hitsend.wire.socket import PROTOCOL
 
 TOPIC = "conversation-turn-"
 NOWHERE = TOPIC + "00000000-0000-4000-8000-000000000000"
@@ -345,3 +348,26 @@ async def test_a_socket_asked_for_without_upgrading_is_not_there(world: World) -
     ada = await world.someone("ada")
     answer: httpx2.Response = await ada.http.get("/backend-api/celsius/ws/connect")
     assert answer.status_code == 404
+
+
+async def test_who_leaves_during_the_handshake_is_no_failure_of_ours(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = httpx2.URL(await address(await world.someone("ada")))
+    scope: Scope = {
+        "type": "websocket",
+        "scheme": "ws",
+        "path": url.path,
+        "query_string": url.query,
+        "headers": [(b"host", url.netloc), (b"origin", world.url.encode())],
+        "subprotocols": [PROTOCOL],
+    }
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(_: Message) -> None:
+        raise ClientDisconnected
+
+    await build_app(world.house)(scope, receive, send)
+    assert not caplog.records

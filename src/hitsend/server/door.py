@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from uvicorn.protocols.utils import ClientDisconnected
 
 from hitsend.errors import (
     HitsendError,
@@ -68,10 +69,14 @@ def entry(endpoint: Endpoint, house: House) -> Entry:
     return enter
 
 
+GONE = (WebSocketDisconnect, ClientDisconnected)
+"""Nobody is there to hear more. The second is uvicorn's, of one who left during the handshake."""
+
+
 def socket_entry(endpoint: SocketEndpoint, house: House) -> SocketEntry:
     async def enter(line: WebSocket) -> None:
         try:
-            with suppress(WebSocketDisconnect):  # nobody is there to hear more
+            with suppress(*GONE):
                 _check_host(line, house.services.settings)
                 await endpoint.handler(line, house)
         except HitsendError as error:  # which can only be before the handshake

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Api, ApiError, Unreachable } from './client';
+import type { SendBody } from './wire';
 
 interface Asked {
 	path: string;
@@ -97,4 +98,27 @@ test('a yes that is not ours is nobody’s', async () => {
 	const { api } = server([200, '<html>Sign in to this network</html>']);
 
 	await expect(api.socketTicket()).rejects.toBeInstanceOf(Unreachable);
+});
+
+test('what the page tells of itself gives way to a message', async () => {
+	const asked: string[] = [];
+	const api = new Api((path, init) => {
+		asked.push(path);
+		if (path.endsWith('/f/conversation')) return Promise.resolve(new Response());
+		return new Promise((_, reject) => {
+			init?.signal?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+		});
+	});
+	const telling = api.tellErrors([]);
+	const body: SendBody = {
+		action: 'next',
+		messages: [],
+		parent_message_id: 'p',
+		model: 'auto',
+		supported_encodings: ['v1']
+	};
+	await api.send(body, new AbortController().signal);
+
+	await expect(telling).rejects.toBeInstanceOf(Unreachable);
+	expect(asked).toEqual(['/backend-api/telemetry', '/backend-api/f/conversation']);
 });

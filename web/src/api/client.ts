@@ -1,5 +1,6 @@
 /** Talks HTTP to the server: adds the CSRF token, and turns what went wrong into an ApiError. */
 import type { Stamped } from './events.gen';
+import type * as memory from './memory';
 import type { Topics } from './socket';
 import type * as spending from './spending';
 import type * as wire from './wire';
@@ -60,7 +61,12 @@ export class Api {
 	/** Tells this browser from another, at the gate: a name that says nothing. */
 	device = '';
 
+	/** Whether something may follow an answer that only its own stream tells. */
+	expectsSuggestions = false;
+
 	#csrfToken = '';
+	/** Aborted when there is something more important to say. */
+	#telling = new AbortController();
 	#fetch: Fetch;
 
 	constructor(fetch: Fetch = (input, init) => globalThis.fetch(input, init)) {
@@ -152,6 +158,34 @@ export class Api {
 	/** Where the browser finds everything of whoever is signed in, as a file to keep. */
 	readonly exportPath = '/backend-api/export';
 
+	/** Those with every word of `q`, the newest first. */
+	memories = (q: string, offset: number, limit: number) => {
+		const params = new URLSearchParams({ q, offset: String(offset), limit: String(limit) });
+		return this.#json<memory.MemoryPage>('GET', `memories?${params}`);
+	};
+	/** Those of them that are there. */
+	memoriesNamed = async (ids: string[]) =>
+		(await this.#json<memory.MemoryPage>('GET', `memories?ids=${ids.join(',')}`)).items;
+	addMemory = (text: string) => this.#json<memory.Memory>('POST', 'memories', { text });
+	changeMemory = (id: string, text: string) =>
+		this.#json<memory.Memory>('PATCH', `memories/${id}`, { text });
+	acceptMemory = (id: string) => this.#json<memory.Memory>('POST', `memories/${id}/accept`);
+	/** For a while it can be brought back. */
+	removeMemory = (id: string) => this.#done('DELETE', `memories/${id}`);
+	bringBackMemory = (id: string) => this.#json<memory.Memory>('POST', `memories/${id}/bring_back`);
+	/** All of them, for good. */
+	clearMemories = () => this.#done('DELETE', 'memories');
+	readonly memoriesExportPath = '/backend-api/memories/export';
+	profile = () => this.#profile('GET');
+	setProfile = (profile: memory.Profile, wipesMemories = false) =>
+		this.#profile('PUT', { ...profile, ...(wipesMemories ? { wipes_memories: true } : {}) });
+	/** What the model saw before it gave an answer. */
+	context = (conversationId: string, messageId: string) =>
+		this.#json<memory.Context>(
+			'GET',
+			`conversation/${conversationId}/message/${messageId}/context`
+		);
+
 	stop = (conversationId: string, turnId: string) =>
 		this.#done('POST', 'stop_conversation', {
 			conversation_id: conversationId,
@@ -202,6 +236,9 @@ export class Api {
 			signal
 		);
 
+	tokenize = (asked: { model: string; text: string }, signal: AbortSignal) =>
+		this.#json<wire.Tokenized>('POST', 'tokenize', asked, signal);
+
 	askForWork = () => this.#json<wire.Challenge>('POST', 'sentinel/chat-requirements/prepare', {});
 	showWork = (prepare_token: string, proofofwork: string | null) =>
 		this.#json<wire.Earned>('POST', 'sentinel/chat-requirements/finalize', {
@@ -231,9 +268,18 @@ export class Api {
 		this.#done('PUT', `prices/${encodeURIComponent(model)}`, price);
 	removePrice = (model: string) => this.#done('DELETE', `prices/${encodeURIComponent(model)}`);
 	speeds = () => this.#json<wire.Speeds>('GET', 'latency');
+	/** What is an administrator's to ask and to change for everyone. */
+	admin = <T>(method: string, path: string, body?: unknown) =>
+		this.#json<T>(method, `admin/${path}`, body);
 	/** How fast an answer came, and what went wrong in the page. Never what was said. */
 	tellLatency = (latency: wire.Latency) => this.#tell('lat/r', latency);
 	tellErrors = (errors: wire.PageError[]) => this.#tell('telemetry', { errors });
+
+	async #profile(method: 'GET' | 'PUT', body?: unknown): Promise<memory.Profile> {
+		const profile = await this.#json<memory.Profile>(method, 'user_system_messages', body);
+		this.expectsSuggestions = profile.uses_memory && profile.suggests_memories;
+		return profile;
+	}
 
 	async #enter(path: string, body: unknown): Promise<wire.Me['user']> {
 		return this.#remember(await accepted(await this.#ask('POST', path, { body })));
@@ -253,9 +299,14 @@ export class Api {
 		await this.#json(method, path, body);
 	}
 
-	/** Goes out even while the page is being left. */
+	/** Goes out even while the page is being left, but keeps no Send waiting. */
 	async #tell(path: string, body: unknown): Promise<wire.Heard> {
-		return accepted(await this.#ask('POST', path, { body, isLast: true }));
+		const { signal } = this.#telling;
+		try {
+			return await accepted(await this.#ask('POST', path, { body, signal, isLast: true }));
+		} catch (error) {
+			throw signal.aborted ? new Unreachable() : error;
+		}
 	}
 
 	async #stream(method: string, path: string, request: Request): Promise<Response> {
@@ -265,6 +316,8 @@ export class Api {
 	}
 
 	async #post(body: wire.SendBody, signal: AbortSignal, key: string | null): Promise<Response> {
+		this.#telling.abort();
+		this.#telling = new AbortController();
 		const headers = this.companions(body);
 		if (key !== null) headers['idempotency-key'] = key;
 		const response = await this.#stream('POST', 'f/conversation', { body, signal, headers });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { file, keep, kindOf, page, tidy, type World } from '$/offline/shell';
+import { file, keep, kindOf, page, route, tidy, type World } from '$/offline/shell';
 
 const ORIGIN = 'https://chat.example';
 const SHELL = { version: 'two', files: ['/assets/a.js', '/assets/b.css'] };
@@ -39,6 +39,18 @@ function makeWorld(answer: (path: string) => Response = (path) => new Response(p
 
 const gone = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
 
+it('is installed whatever a browser makes of our routes', async () => {
+	await route({});
+	const asked: unknown[] = [];
+	await route({
+		addRoutes: (rules) => {
+			asked.push(...rules);
+			return Promise.reject(new TypeError('No such rule'));
+		}
+	});
+	expect(asked).toHaveLength(1);
+});
+
 describe('The kept shell', () => {
 	it('is the page and the files of its first screen', async () => {
 		const { world, stores } = makeWorld();
@@ -54,6 +66,19 @@ describe('The kept shell', () => {
 		await (await world.caches.open('one')).put('/assets/a.js', new Response('same'));
 		await keep(SHELL, world);
 		expect(asked.sort()).toEqual(['/', '/assets/b.css']);
+	});
+	it('leaves all connections but one to whoever uses the page', async () => {
+		const { world } = makeWorld();
+		const ask = world.fetch;
+		let [numAsking, most] = [0, 0];
+		world.fetch = async (...asked) => {
+			most = Math.max(most, ++numAsking);
+			const response = await ask(...asked);
+			numAsking -= 1;
+			return response;
+		};
+		await keep(SHELL, world);
+		expect(most).toBe(1);
 	});
 	it('is kept whole or not at all', async () => {
 		const { world } = makeWorld((path) => new Response(path, { status: path === '/' ? 502 : 200 }));

@@ -18,17 +18,41 @@ const PAGE = '/';
 /** A server that has not begun to answer by then is as good as none. */
 const PATIENCE_MS = 3_000;
 
-/** Fetches the shell. Names hold a hash of what is in a file, so an old copy is as good. */
+/** A rule by which a browser sends requests their way without asking the worker. */
+export interface Route {
+	condition: { urlPattern: { pathname: string } };
+	source: 'network';
+}
+
+/** Nothing that is called on the server waits until the worker is awake. */
+const ROUTES: readonly Route[] = [
+	{ condition: { urlPattern: { pathname: '/backend-api/*' } }, source: 'network' }
+];
+
+export interface Routable {
+	/** Not in every browser yet. */
+	addRoutes?: (rules: readonly Route[]) => Promise<void>;
+}
+
+/** They only save time: a browser that does not take them does without. */
+export async function route(installing: Routable): Promise<void> {
+	await installing.addRoutes?.(ROUTES).catch(() => undefined);
+}
+
+/**
+ * Fetches the shell, one file at a time: whoever sends something meanwhile needs a connection too.
+ * Names hold a hash of what is in a file, so an old copy is as good.
+ */
 export async function keep(shell: Shell, { caches, fetch }: World): Promise<void> {
 	const cache = await caches.open(shell.version);
 	const put = async (path: string, response: Response): Promise<void> => {
 		if (!response.ok) throw new Error(`${path} answered ${response.status}.`);
 		await cache.put(path, response);
 	};
-	const files = shell.files.map(async (path) =>
-		put(path, (await caches.match(path)) ?? (await fetch(path)))
-	);
-	await Promise.all([fetch(PAGE, { cache: 'no-cache' }).then((page) => put(PAGE, page)), ...files]);
+	await put(PAGE, await fetch(PAGE, { cache: 'no-cache' }));
+	for (const path of shell.files) {
+		await put(path, (await caches.match(path)) ?? (await fetch(path)));
+	}
 }
 
 /** Forgets the shells of other builds. */

@@ -2,11 +2,22 @@
  * The service worker: what the browser asks when a page or one of its files is wanted. A new
  * build waits until the last page of the old one is closed, so no page loses its files.
  */
-import { file, keep, kindOf, page, tidy, type Shell, type World } from '$/offline/shell';
+import {
+	file,
+	keep,
+	kindOf,
+	page,
+	route,
+	tidy,
+	type Routable,
+	type Shell,
+	type World
+} from '$/offline/shell';
 
 interface Lasting extends Event {
 	waitUntil: (work: Promise<unknown>) => void;
 }
+type Installing = Lasting & Routable;
 interface Fetching extends Lasting {
 	request: Request;
 	preloadResponse: Promise<Response | undefined>;
@@ -19,7 +30,7 @@ declare const SHELL: Shell;
 
 const world: World = { caches, fetch: (...asked) => fetch(...asked) };
 
-addEventListener('install', (event) => (event as Lasting).waitUntil(keep(SHELL, world)));
+addEventListener('install', (event) => (event as Lasting).waitUntil(install(event as Installing)));
 
 addEventListener('activate', (event) => (event as Lasting).waitUntil(begin()));
 
@@ -30,6 +41,11 @@ addEventListener('fetch', (event) => {
 	if (kind === 'file') fetching.respondWith(file(SHELL, request, world));
 	if (kind === 'page') fetching.respondWith(page(SHELL, asked(fetching), world));
 });
+
+async function install(event: Installing): Promise<void> {
+	await route(event);
+	await keep(SHELL, world);
+}
 
 async function begin(): Promise<void> {
 	await tidy(SHELL, world);

@@ -396,6 +396,109 @@ test('an answer is over when it is complete, and a title may come after it', asy
 	await expect.poll(() => turn.title).toBe('Greetings');
 });
 
+/** A Send whose stream says this, and is then held until it is let go. */
+function holding(text: string): { send: Door['send']; isHeld: () => boolean } {
+	let held: AbortSignal | undefined;
+	const send: Door['send'] = (_, signal) => {
+		held = signal;
+		const body = new ReadableStream<Uint8Array>({
+			start: (stream) => {
+				stream.enqueue(new TextEncoder().encode(text));
+				signal.addEventListener('abort', () => stream.error(signal.reason));
+			}
+		});
+		return Promise.resolve(new Response(body, { headers: { 'x-turn-exchange-id': TURN_ID } }));
+	};
+	return { send, isHeld: () => held?.aborted === false };
+}
+
+test('a stream that is held for a title alone is let go where the socket tells of titles', async () => {
+	const { send, isHeld } = holding(sse('hello').split(/(?=data: \[DONE\])/)[0] ?? '');
+	const player = new Player('hello');
+	const turn = new Turn(but(player, { send, topics: player.socket }), { body: BODY }, atOnce);
+	expect(await turn.run()).toBe('whole');
+
+	await expect.poll(isHeld, { timeout: 3_000 }).toBe(false);
+	expect(turn.messages).toEqual(expected('hello').messages);
+	expect(turn.failure).toBeNull();
+	expect(turn.isReconnecting).toBe(false);
+	expect(player.asked).toEqual([]);
+	expect(player.stopped).toEqual([]);
+});
+
+test.each(['before its first word', 'in the middle'])(
+	'an answer that nobody looks at any more, %s, goes on over the socket',
+	async (when) => {
+		const isAtOnce = when === 'before its first word';
+		const hide = () => vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+		const { send, isHeld } = holding(isAtOnce ? '' : (sse('title').split('"append"')[0] ?? ''));
+		const player = new Player('title');
+		const turn = new Turn(but(player, { send, topics: player.socket }), { body: BODY }, atOnce);
+		if (isAtOnce) hide();
+		const outcome = turn.run();
+		if (!isAtOnce) await expect.poll(() => turn.answer).not.toBeNull();
+		hide();
+		document.dispatchEvent(new Event('visibilitychange'));
+
+		expect(await outcome).toBe('whole');
+		expect(turn.messages).toEqual(expected('title').messages);
+		expect(isHeld()).toBe(false);
+		expect(player.stopped).toEqual([]);
+		vi.restoreAllMocks();
+	}
+);
+
+test('an answer that came back over HTTP goes on over the socket once nobody looks', async () => {
+	const { send: hold, isHeld } = holding(sse('title').split('"append"')[0] ?? '');
+	const player = new Player('title');
+	const follow: Door['follow'] = (_turnId, _after, signal) => hold(BODY, signal, null);
+	const start = { turnId: TURN_ID, conversationId: 'c1' };
+	const turn = new Turn(but(player, { follow }), start, atOnce);
+	const outcome = turn.run();
+	await expect.poll(() => turn.answer).not.toBeNull();
+	player.topics = player.socket;
+	vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+	document.dispatchEvent(new Event('visibilitychange'));
+
+	expect(await outcome).toBe('whole');
+	expect(turn.messages).toEqual(expected('title').messages);
+	expect(isHeld()).toBe(false);
+	vi.restoreAllMocks();
+});
+
+test.each(['a delta that cannot be applied', 'the end'])(
+	'after %s, nothing stays open that nobody reads',
+	async (what) => {
+		const isOver = what === 'the end';
+		const text = isOver ? 'data: [DONE]\n\n' : 'event: delta\ndata: {"p":"/x","o":"append"}\n\n';
+		const cancel = vi.fn();
+		const body = new ReadableStream<Uint8Array>({
+			start: (stream) => stream.enqueue(new TextEncoder().encode(text)),
+			cancel
+		});
+		const send = () =>
+			Promise.resolve(new Response(body, { headers: { 'x-turn-exchange-id': TURN_ID } }));
+		const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);
+
+		expect(await turn.run()).toBe(isOver ? 'doubtful' : 'whole');
+		expect(cancel).toHaveBeenCalledOnce();
+	}
+);
+
+test('without a socket, nobody looking changes nothing', async () => {
+	const { send, isHeld } = holding('');
+	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);
+	vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+	const outcome = turn.run();
+	await turn.taken;
+	document.dispatchEvent(new Event('visibilitychange'));
+	expect(isHeld()).toBe(true);
+	turn.leave();
+
+	expect(await outcome).toBe('left');
+	vi.restoreAllMocks();
+});
+
 test('a message that may not have arrived is sent again, and in the server’s own time', async () => {
 	const waits: (number | null | undefined)[] = [];
 	const keys: (string | null | undefined)[] = [];

@@ -13,6 +13,7 @@ import { ApiError, failureOf, Unreachable } from '$/api/client';
 import { backOff, type Pause } from '$/api/pause';
 import { Dropped, type Frame } from '$/api/stream';
 import type { Failure, Message, SideEvent } from '$/api/wire';
+import { hearOut } from '$/turn/afterword';
 import { BadDelta } from '$/turn/delta';
 import { isWhole } from '$/turn/proof';
 import { Pulse } from '$/turn/pulse';
@@ -37,8 +38,6 @@ export interface Delay {
 
 /** A connection that comes back sooner was never missed. */
 const UNNOTICED_MS = 1_500;
-/** How long after an answer its title may come. */
-const AFTERWORD_MS = 30_000;
 
 export class Turn {
 	id = $state<string | null>(null);
@@ -126,9 +125,14 @@ export class Turn {
 	}
 
 	async #run(): Promise<Outcome> {
+		const over = new AbortController();
+		document.addEventListener('visibilitychange', () => this.#stepAside(), {
+			signal: over.signal
+		});
 		try {
 			return await this.#readToTheEnd();
 		} finally {
+			over.abort();
 			this.#tellTaken(this.id !== null);
 			this.#draw();
 			this.#found();
@@ -158,13 +162,20 @@ export class Turn {
 	/** Until the answer is complete. */
 	async #read(): Promise<void> {
 		const frames = await this.#frames();
-		for (;;) {
-			const { done, value: frame } = await frames.next();
-			if (done === true) throw new Dropped('The stream ended before it was done.');
-			this.#found();
-			if (frame.data === '[DONE]') return;
-			this.#take(frame);
-			if (this.#reading.proofs !== null) return void this.#hearOut(frames);
+		let isHandedOn = false;
+		try {
+			while (!isHandedOn) {
+				const { done, value: frame } = await frames.next();
+				if (done === true) throw new Dropped('The stream ended before it was done.');
+				this.#found();
+				if (frame.data === '[DONE]') return;
+				this.#take(frame);
+				isHandedOn = this.#reading.proofs !== null;
+			}
+			void this.#hearOut(frames);
+		} finally {
+			// Or its connection would stay open, although nobody reads it.
+			if (!isHandedOn) await frames.return(undefined);
 		}
 	}
 
@@ -180,21 +191,29 @@ export class Turn {
 		if (this.id === null) throw new Unreachable();
 		this.#tellTaken(true);
 		if (this.#left.signal.aborted) this.#post.abort();
+		this.#stepAside();
 		return framesIn(response);
 	}
 
-	/** A title may come after the answer. Nothing is missing if it does not. */
+	/** Where nobody looks, the socket brings the rest: all tabs share a browser's few connections. */
+	#stepAside(): void {
+		const isUnseen = document.visibilityState === 'hidden';
+		if (!isUnseen || this.id === null || !this.#ways.canUseSocket) return;
+		this.#post.abort();
+		this.#ways.hangUp();
+	}
+
+	/** A title or a suggestion may come after the answer. Nothing is missing if it does not. */
 	async #hearOut(frames: AsyncGenerator<Frame>): Promise<void> {
-		const enough = setTimeout(() => this.leave(), AFTERWORD_MS);
+		const { topics, expectsSuggestions = false } = this.#door;
+		const isToldAnyway = topics?.isOpen === true && !expectsSuggestions;
 		try {
-			for await (const frame of frames) {
-				if (frame.data === '[DONE]') break;
-				this.#take(frame);
-			}
+			await hearOut(frames, isToldAnyway, {
+				take: (frame) => this.#take(frame),
+				leave: () => this.leave()
+			});
 		} catch (error) {
 			if (!isDrop(error)) throw error;
-		} finally {
-			clearTimeout(enough);
 		}
 	}
 

@@ -1,0 +1,74 @@
+"""What a page holds open: over HTTP/1.1 all tabs of a browser share six connections to a server,
+and whoever has them all keeps the next Send waiting."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.test_delivery import Sockets, in_full
+from tests.browser.world import Person, Server
+
+NUM_TABS = 7
+SOON_MS = 8_000
+QUESTION = (
+    "Could you say how electromagnetism, thermodynamics, photosynthesis, crystallography and "
+    "oceanography came to be what they are?"
+)
+TITLE = re.compile("Electromagnetism thermodynamics crystallography")
+HIDE = """
+Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
+document.dispatchEvent(new Event('visibilitychange'));
+"""
+
+
+def new_tab(person: Person, server: Server, *, is_connected: bool = False) -> Person:
+    """One that is there soon, or not at all."""
+    tab = Person(person.page.context.new_page(), server)
+    sockets = Sockets(tab)
+    tab.page.set_default_timeout(SOON_MS)
+    tab.visit()
+    tab.draft.wait_for()
+    if is_connected:
+        sockets.wait_for(tab, "connection_id")
+    return tab
+
+
+@pytest.mark.parametrize("has_socket", [True, False])
+def test_answers_that_have_no_title_yet_leave_room_for_the_next(
+    ada: Person, bob: Person, server: Server, has_socket: bool
+) -> None:
+    if not has_socket:
+        ada.page.context.route("**/celsius/ws/user", lambda route: route.abort())
+    bob.say("!script tokens=4000 pace=20ms\nwhoever is answered keeps titles waiting ")
+    bob.answers.wait_for()
+    tabs = []
+    for _ in range(NUM_TABS):
+        tabs.append(new_tab(ada, server, is_connected=has_socket))
+        tabs[-1].say(QUESTION)
+        expect(tabs[-1].answers).to_have_attribute("aria-busy", "false", timeout=SOON_MS)
+        expect(tabs[-1].page).to_have_title(re.compile("Could you"))
+    bob.stop.click()
+
+    expect(tabs[-1].page).to_have_title(TITLE)
+    if has_socket:
+        expect(tabs[-2].page).to_have_title(TITLE)
+    newest, before = ada.get("conversations")["items"][:2]
+    assert TITLE.search(newest["title"])
+    assert TITLE.search(before["title"])
+    assert [note for tab in tabs for note in tab.noted] == []
+
+
+def test_answers_that_nobody_looks_at_leave_room_for_the_next(ada: Person, server: Server) -> None:
+    tabs = []
+    for _ in range(NUM_TABS):
+        tab = new_tab(ada, server, is_connected=True)
+        tab.say("!script tokens=4000 pace=50ms\nword ")
+        expect(tab.answers).to_contain_text("word word", timeout=SOON_MS)
+        tab.page.evaluate(HIDE)
+        tabs.append(tab)
+    assert all(tab.stop.is_visible() for tab in tabs)
+
+    for tab in tabs:
+        tab.stop.click()
+        in_full(tab)
+        assert tab.noted == []
