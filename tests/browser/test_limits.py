@@ -56,6 +56,24 @@ def test_a_limit_for_everyone_is_set_held_and_taken_back(ada: Person, bob: Perso
     assert ada.get("limits")["items"] == []
 
 
+def test_an_address_has_so_many_tokens_a_minute_whoever_asks_from_it(
+    ada: Person, bob: Person
+) -> None:
+    settings = ada.open_settings("Limits")
+    change(settings, "Every address")
+    expect(settings).to_contain_text("Everyone behind one router shares an address.")
+    settings.get_by_label("Tokens a minute").fill("60")
+    save(settings)
+    address = line(part(settings, "For all"), "Every address")
+    expect(address).to_contain_text("60 tokens a minute")
+
+    bob.ask("!script tokens=500")
+    ada.open_settings("Usage")
+    left = settings.get_by_role("meter", name="Tokens this minute")
+    expect(left).to_have_attribute("aria-valuenow", "0")
+    expect(left).to_have_attribute("aria-valuemax", "60")
+
+
 def test_what_cannot_be_a_limit_is_said_at_its_field_and_nothing_is_set(ada: Person) -> None:
     settings = ada.open_settings("Limits")
     change(settings, "Every address")

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,15 +14,15 @@ from msgspec import structs
 from sqlalchemy import text
 from tests.server.world import Someone, World, message
 
-from hitsend.engine import ScriptedEngine
+from hitsend.engine import Script, ScriptedEngine
 from hitsend.errors import TooFast
-from hitsend.events import AnswerStarted, PromptEncoded, PromptRead, Stamped
+from hitsend.events import AnswerStarted, PromptEncoded, PromptRead, Stamped, TextArrived
 from hitsend.server.app import open_house
 from hitsend.server.meter import Meter
 from hitsend.server.rates import duration
 from hitsend.server.serving import listening
 from hitsend.settings import Settings
-from hitsend.store import Entry, Limit, NewTurn, Store, User
+from hitsend.store import Caller, Entry, Limit, NewTurn, Store, User
 from hitsend.store.database import Database
 
 SHORT = "!script\nHello"
@@ -219,6 +220,68 @@ async def test_who_leaves_while_a_prompt_is_read_has_used_the_prompt(
     assert used == await sums(settings, "turns") == (encoded.num_tokens, 0, 0)
 
 
+TWO_ENDS = {"": {"a": 0.5, "b": 0.5}} | {
+    first + " a" * size: {" a": 1.0} for first in "ab" for size in range(600)
+}
+"""Two answers that have nothing in common and do not end."""
+
+
+@asynccontextmanager
+async def searching(settings: Settings, **fields: Any) -> AsyncGenerator[World]:
+    """A world whose first answer is one of two."""
+    engine = ScriptedEngine([Script(likely=TWO_ENDS, **fields)])
+    async with AsyncExitStack() as stack:
+        house = await stack.enter_async_context(open_house(settings, engine))
+        url = await stack.enter_async_context(listening(house))
+        yield World(house, url, await stack.enter_async_context(AsyncExitStack()))
+
+
+BEAM = {"policy": "beam", "num_beams": 2}
+
+
+async def test_a_search_takes_what_it_looked_into(settings: Settings) -> None:
+    async with searching(settings) as world:
+        ada = await world.someone("ada")
+        limits = world.house.services.store.limits
+        await limits.set("user", ada.user_id, Limit(tokens_per_day=1000))
+        heard = await ada.send("Which?", sampling=BEAM | {"max_tokens": 20})
+        assert heard.answer
+        usage = heard.answer["metadata"]["usage"]
+        assert (usage["num_output_tokens"], usage["num_searched_tokens"]) == (20, 39)
+        num_input, _, num_output = await sums(settings, "ledger")
+        assert num_output == 39
+        mine = (await ada.http.get("/backend-api/limits/mine")).json()["tokens_day"]
+        assert mine["remaining"] == 1000 - num_input - 39
+
+
+async def test_a_search_is_cut_where_the_tokens_for_all_of_it_end(settings: Settings) -> None:
+    async with searching(settings) as world:
+        ada = await world.someone("ada")
+        limits = world.house.services.store.limits
+        await limits.set("user", ada.user_id, Limit(tokens_per_day=100))
+        heard = await ada.send("Which?", sampling=BEAM)
+        assert heard.answer
+        assert heard.answer["metadata"]["finish_details"]["type"] == "max_tokens"
+        num_input, _, num_output = await sums(settings, "ledger")
+        assert 90 < num_input + num_output <= 100
+
+
+async def test_a_search_that_is_stopped_has_cost_what_it_looked_into(settings: Settings) -> None:
+    async with searching(settings, pace_s=0.005) as world:
+        ada, runner = await world.someone("ada"), world.house.runner
+        body = message("Which?", sampling=BEAM)
+        async with ada.http.stream("POST", "/backend-api/f/conversation", json=body) as response:
+            turn = runner.find(response.headers["x-turn-exchange-id"], ada.user_id)
+            assert turn is not None
+            async with asyncio.timeout(20), aclosing(turn.follow(0)) as batches:
+                async for batch in batches:
+                    if any(isinstance(one.event, TextArrived) for one in batch):
+                        break
+            await runner.stop(ada.user_id)
+        assert (await sums(settings, "turns"))[2] == 0
+        assert (await sums(settings, "ledger"))[2] > 0
+
+
 async def test_a_crash_keeps_the_reservation_until_the_next_start(settings: Settings) -> None:
     store = await Store.open(settings.database)
     user = await store.accounts.create("ada", "", "member")
@@ -249,7 +312,7 @@ async def test_a_crash_keeps_the_reservation_until_the_next_start(settings: Sett
 async def num_spent(store: Store, user: User) -> int:
     bounds = await store.limits.bounds(user.id, None)
     assert bounds is not None
-    (budget,) = await store.ledger.budgets(bounds, user.id, None)
+    (budget,) = await store.ledger.budgets(bounds, Caller(user.id))
     return budget.num_spent
 
 

@@ -41,14 +41,18 @@ async def check_limits(call: Call) -> list[Allowance]:
 @contextmanager
 def blaming(house: House, person: Person) -> Iterator[None]:
     """The gate asks more work of a browser whose sends, resumes and proofs are refused again and
-    again. A program's refusals are no fault of whoever sits before the page, and a day that is
-    spent is no haste."""
+    again. A program's refusals are no fault of whoever sits before the page, nor are those of
+    an address that others use too; and a day that is spent is no haste."""
     try:
         yield
     except (TooFast, PassInvalid) as error:
-        if person.session is not None and not isinstance(error, QuotaSpent):
+        if person.session is not None and not _is_excused(error):
             house.gate.blame(person.user.id)
         raise
+
+
+def _is_excused(error: TooFast | PassInvalid) -> bool:
+    return isinstance(error, QuotaSpent) or (isinstance(error, TooFast) and error.is_shared)
 
 
 def holder_of(call: Call) -> Holder:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from hitsend.server.addresses import address_of
 from hitsend.server.calls import Call
 from hitsend.server.meter import Who
-from hitsend.store import Budget
+from hitsend.store import Budget, Caller
 
 
 class InForce(NamedTuple):
@@ -21,11 +22,11 @@ async def limits_of(call: Call) -> InForce:
     bounds = await store.limits.bounds(call.user_id, key_id)
     if bounds is None:
         return InForce({}, [])
-    client = call.request.client
+    caller = Caller(call.user_id, key_id, address_of(call.request))
     limits = {
         ("user", call.user_id): bounds.user.requests_per_minute,
         ("key", key_id or ""): bounds.key.requests_per_minute,
-        ("address", client.host if client else ""): bounds.address.requests_per_minute,
+        ("address", caller.address or ""): bounds.address.requests_per_minute,
     }
     requests = {who: limit for who, limit in limits.items() if limit is not None}
-    return InForce(requests, await store.ledger.budgets(bounds, call.user_id, key_id))
+    return InForce(requests, await store.ledger.budgets(bounds, caller))

@@ -33,12 +33,13 @@ class Meter:
         now = self._now()
         self._forget(now)
         recent = {who: self._recent(who, now) for who in limits}
-        wait_s = max((_until_room(recent[who], limits[who], now) for who in limits), default=0.0)
-        if wait_s > 0:
+        waits_s = {who: _until_room(recent[who], limits[who], now) for who in limits}
+        if (wait_s := max(waits_s.values(), default=0.0)) > 0:
             raise TooFast(
                 f"Too many requests in a minute. Try again in {math.ceil(wait_s)} seconds.",
                 retry_after_s=wait_s,
                 allowances=self.look(limits),
+                is_shared=all(kind == "address" for (kind, _), wait in waits_s.items() if wait),
             )
         for who, requests in recent.items():
             requests.append(now)

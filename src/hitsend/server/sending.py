@@ -9,6 +9,7 @@ import msgspec
 from hitsend.allowance import Allowance
 from hitsend.errors import Refused
 from hitsend.send import Send
+from hitsend.server.addresses import address_of
 from hitsend.server.calls import Call, House
 from hitsend.server.rates import rate_headers, telling
 from hitsend.server.resuming import Standing, find_turn
@@ -64,11 +65,13 @@ def given_key(call: Call) -> str | None:
 
 
 def brought(call: Call, asked: Send) -> Send:
-    """With what the call itself says: which key it came with, and what was read ahead for it."""
+    """With what the call itself says: which key it came with, from where, and what was read ahead
+    for it."""
     house, token = call.house, call.request.headers.get(CONDUIT)
     return msgspec.structs.replace(
         asked,
         key_id=call.person.key_id,
+        address=address_of(call.request),
         warmth=house.warming.brought(house.secret, call.user_id, token),
     )
 

@@ -19,6 +19,7 @@ REWRITE_MESSAGE = (
         ending=bindparam("ending"),
         usage=bindparam("usage"),
         problem=bindparam("problem"),
+        seen=bindparam("seen"),
     )
 )
 
@@ -53,10 +54,15 @@ SETTLE = (
         num_reserved_tokens=0,
         num_input_tokens=func.coalesce(bindparam("num_input_tokens"), ledger.c.num_input_tokens),
         num_cached_tokens=bindparam("num_cached_tokens"),
-        num_output_tokens=bindparam("num_output_tokens"),
+        num_output_tokens=func.max(
+            bindparam("num_output_tokens"),
+            func.min(bindparam("num_searched_tokens"), ledger.c.num_reserved_tokens),
+        ),
     )
 )
-"""What was used stands for what was set aside. Also of a turn that was deleted while it ran."""
+"""What was used stands for what was set aside. Also of a turn that was deleted while it ran. A
+search has used what it looked into, and never more than was set aside for it: what it had to
+evaluate twice, for lack of room in the engine's memory, is ours."""
 
 UPDATE_CONVERSATION = (
     update(conversations)
@@ -81,7 +87,7 @@ async def close_turns(connection: AsyncConnection, closings: Sequence[Closing]) 
         await connection.execute(REWRITE_MESSAGE, rewritten)
     await connection.execute(END_MESSAGES, [_ended(closing) for closing in closings])
     await connection.execute(END_TURN, [_closed(closing) for closing in closings])
-    await connection.execute(SETTLE, [_used(closing) for closing in closings])
+    await connection.execute(SETTLE, [_settled(closing) for closing in closings])
     await connection.execute(UPDATE_CONVERSATION, [_told(closing) for closing in closings])
 
 
@@ -95,6 +101,7 @@ def _rewritten(closing: Closing) -> Iterable[dict[str, object]]:
             "ending": said.ending,
             "usage": said.usage,
             "problem": said.problem,
+            "seen": said.seen,
         }
 
 
@@ -117,6 +124,12 @@ def _used(closing: Closing) -> dict[str, object]:
         "num_cached_tokens": sum(usage.num_cached_tokens for usage in usages),
         "num_output_tokens": sum(usage.num_output_tokens for usage in usages),
     }
+
+
+def _settled(closing: Closing) -> dict[str, object]:
+    usages = [said.usage for said in closing.transcript.messages if said.usage is not None]
+    searched = sum(usage.num_searched_tokens or 0 for usage in usages)
+    return _used(closing) | {"num_searched_tokens": searched}
 
 
 def _is_left_early(closing: Closing, num_input_tokens: int) -> bool:

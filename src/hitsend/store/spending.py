@@ -12,7 +12,7 @@ T = TypeVar("T", bound=int | str)
 Most: TypeAlias = Annotated[int, Meta(ge=0, le=10**12)] | None
 """None is without a limit."""
 
-BudgetScope: TypeAlias = Literal["user", "key", "group"]
+BudgetScope: TypeAlias = Literal["user", "key", "group", "address"]
 Span: TypeAlias = Literal["minute", "day"]
 
 
@@ -38,6 +38,14 @@ class KeyLine(msgspec.Struct, frozen=True):
     user_id: str
     user_name: str
     label: str
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Whose tokens a turn takes."""
+
+    user_id: str
+    key_id: str | None = None
+    address: str | None = None
 
 
 class Bounds(msgspec.Struct, frozen=True):

@@ -12,20 +12,28 @@ from alembic import command
 from alembic.config import Config
 from msgspec import structs
 from sqlalchemy import create_engine
+from tests.unit.store.test_lists import hearing
 
 from hitsend.errors import QuotaSpent, TooFast
 from hitsend.events import AnswerStarted, Ending, TurnFinished
-from hitsend.store import Budget, Closing, Limit, NewTurn, Store, User
+from hitsend.store import Budget, Caller, Closing, Limit, NewTurn, Store, User
 from hitsend.transcript import fold
 
 Ask = Callable[..., Awaitable[NewTurn]]
 Answer = Callable[..., Awaitable[object]]
 
 DAY = 86_400
+HERE = "203.0.113.1"
 
 
 def asking(
-    user: User, clock: SimpleNamespace, *, prompt: int = 10, answer: int = 90, key_id: str = ""
+    user: User,
+    clock: SimpleNamespace,
+    *,
+    prompt: int = 10,
+    answer: int = 90,
+    key_id: str = "",
+    address: str | None = HERE,
 ) -> NewTurn:
     return NewTurn(
         turn_id=str(uuid4()),
@@ -35,16 +43,19 @@ def asking(
         model="tiny",
         answer_id=str(uuid4()),
         key_id=key_id or None,
+        address=address,
         num_prompt_tokens=prompt,
         num_answer_tokens=answer,
         created_at=clock.now,
     )
 
 
-async def budget(store: Store, user: User, span: str = "day", scope: str = "user") -> Budget:
+async def budget(
+    store: Store, user: User, span: str = "day", scope: str = "user", address: str | None = None
+) -> Budget:
     bounds = await store.limits.bounds(user.id, None)
     assert bounds is not None
-    budgets = await store.ledger.budgets(bounds, user.id, None)
+    budgets = await store.ledger.budgets(bounds, Caller(user.id, None, address))
     return next(one for one in budgets if (one.span, one.scope) == (span, scope))
 
 
@@ -211,6 +222,18 @@ async def test_a_key_has_its_own_bounds_beside_those_of_its_owner(
     with pytest.raises(QuotaSpent):
         await store.turns.accept(asking(ada, clock, key_id=key.id))
     assert await store.turns.accept(asking(ada, clock)) == 60
+
+
+async def test_where_nothing_is_limited_nothing_is_asked(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    await store.turns.accept(asking(ada, clock))
+    with hearing() as heard:
+        assert await store.limits.bounds(ada.id, None) is None
+        await store.turns.accept(asking(ada, clock))
+    said = [statement for statement, _ in heard]
+    assert [one.split()[:3] for one in said if "ledger" in one] == [["INSERT", "INTO", "ledger"]]
+    assert not [one for one in said if "limits" in one]
 
 
 async def test_what_another_program_changes_holds_within_a_second(
