@@ -2,7 +2,7 @@
 # The work is in scripts/setup.py; this file names the verbs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak check bench generate lock clean dev
+.PHONY: help run test soak check prompts bench generate lock clean dev
 
 # The environment's own Python once there is one, else the first that is new enough.
 ifndef PYTHON
@@ -22,8 +22,8 @@ run: ## Install what is missing, build the page, serve; flags: make run ARGS="--
 test: check ## Everything: check, then unit, server, engine, browser, docs and web tests
 	@$(SETUP) chromium
 	@$(SETUP) npm run test
-	$(BIN)/python -m pytest
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist load tests/browser
 
 soak: dev ## The long fault tests: thousands of streams, killed, cut, stuck and refused
 	$(BIN)/python -m pytest -m soak tests/faults -o log_cli=true --log-cli-level=warning
@@ -35,7 +35,11 @@ check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/gen_docs.py --check
 	$(BIN)/python scripts/gen_events.py --check
+	$(BIN)/python scripts/gen_prompts.py --check
 	@$(SETUP) npm run check
+
+prompts: dev ## What real models make of our prompts, checked: make prompts ARGS="title summary"
+	$(BIN)/python -m scripts.check_prompts $(ARGS)
 
 bench: dev ## Measure through the front door: start, relay, delivery, engine, page
 	$(BIN)/python -m bench.start
@@ -44,10 +48,12 @@ bench: dev ## Measure through the front door: start, relay, delivery, engine, pa
 	$(BIN)/python -m bench.engine
 	$(BIN)/python -m bench.page
 	$(BIN)/python -m bench.warm
+	$(BIN)/python -m bench.context
 
 generate: dev ## Write the checked-in files that are made from code
 	$(BIN)/python scripts/gen_docs.py
 	$(BIN)/python scripts/gen_events.py
+	$(BIN)/python scripts/gen_prompts.py
 
 COMPILE = $(BIN)/uv pip compile --upgrade --generate-hashes --universal --python-version 3.11 \
 	--no-emit-index-url --no-header --no-annotate --quiet

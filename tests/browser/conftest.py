@@ -7,6 +7,24 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 from tests.browser.world import ROOT, Network, Person, Server
 
+FEATURES_OFF = [
+    # Two pages behind an address bar that nobody sees: half a second of a core for each person.
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    # Playwright turns these off, and only the last such flag counts.
+    "AimEnabled",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+]
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -15,16 +33,17 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    f"--disable-features={','.join(FEATURES_OFF)}",
 ]
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
+def server(tmp_path: Path, found: Callable[[Path], Path]) -> Iterator[Server]:
     if not (ROOT / "src/hitsend/server/static/index.html").is_file():
         pytest.fail(
             "The page has not been built. Run `npm ci && npm run build` in web/, or `make run`."
         )
-    running = Server(tmp_path)
+    running = Server(found(tmp_path).parent)
     running.start()
     yield running
     running.stop()
@@ -50,8 +69,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def service_workers() -> Literal["allow", "block"]:
-    """One that takes over the page lets calls pass that a test holds back: such tests block it."""
-    return "allow"
+    """One that takes over the page lets calls pass that a test holds back."""
+    return "block"
 
 
 @pytest.fixture

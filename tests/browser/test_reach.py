@@ -56,6 +56,7 @@ def test_undo_has_a_key(ada: Person) -> None:
     expect(ada.conversations).to_have_count(1)
     ada.choose(re.compile("Options for"), "Archive")
     expect(ada.conversations).to_have_count(0)
+    expect(ada.button("Undo")).to_be_visible()
     ada.page.get_by_role("main").focus()
     ada.page.keyboard.press("Control+z")
 
@@ -125,6 +126,7 @@ def test_an_archived_chat_is_offered_the_way_back(ada: Person) -> None:
     ada.draft.press_sequentially("/archive")
     ada.draft.press("Enter")
     expect(ada.conversations).to_have_count(0)
+    expect(ada.button("Undo")).to_be_visible()  # the server has it too
     ada.page.goto(address)
     expect(ada.answers).to_contain_text("kept")
     ada.draft.press_sequentially("/")

@@ -70,13 +70,14 @@ def test_who_waits_in_line_sees_it_move_and_may_leave_it(ada: Person) -> None:
 
 
 def test_a_model_that_is_loaded_first_and_a_message_that_is_read_are_told_of(ada: Person) -> None:
-    ada.say("!script load=600ms\nready")
-    expect(state(ada, "The model is being loaded")).to_be_visible()
-    ada.wait_for_answer()
+    sentences = "The model is being loaded|Reading your message"
+    ada.page.evaluate(LISTEN, ["[aria-label=Messages]", sentences])
+    ada.ask("!script load=600ms\nready")
+    assert "The model is being loaded" in ada.page.evaluate("window.heard")
     expect(state(ada, "The model is being loaded")).to_have_count(0)
-    ada.say("!script first=600ms\nread")
-    expect(state(ada, "Reading your message")).to_be_visible()
-    ada.wait_for_answer()
+    ada.page.evaluate("window.heard = []")
+    ada.ask("!script first=600ms\nread")
+    assert ada.page.evaluate("window.heard") == ["Reading your message"]
 
     expect(state(ada, "Reading your message")).to_have_count(0)
     expect(ada.answers.locator(".prose")).to_have_text(["ready", "read"])

@@ -11,6 +11,13 @@ from hitsend.engine.weights import Weights
 from hitsend.settings import Settings
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, one takes all of these: it loads the model."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.xdist_group("engine"))
+
+
 @pytest.fixture(scope="session")
 def catalogue() -> Catalogue:
     return Catalogue(Settings().models_dir, None)

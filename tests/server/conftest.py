@@ -1,6 +1,6 @@
 """A world for each test: the real app on a real socket, a real database, a scripted engine."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from hitsend.settings import Settings
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path / "data", engine="scripted", port=0)
+def settings(tmp_path: Path, found: Callable[[Path], Path]) -> Settings:
+    database = found(tmp_path / "data")
+    return Settings(data_dir=database.parent, engine="scripted", port=0)
 
 
 @pytest.fixture

@@ -1,0 +1,37 @@
+"""What is made once and copied by every test that needs one of its own."""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hitsend.store import Store
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With every table: to make them takes a tenth of a second, to copy them nothing."""
+    path = tmp_path_factory.mktemp("empty") / "hitsend.db"
+    # In a thread of its own: Playwright keeps an event loop running in this one.
+    with ThreadPoolExecutor(1) as aside:
+        aside.submit(asyncio.run, _make(path)).result()
+    return path
+
+
+async def _make(path: Path) -> None:
+    store = await Store.open(path)
+    await store.close()
+
+
+@pytest.fixture
+def found(empty_database: Path) -> Callable[[Path], Path]:
+    """Puts an empty database into a folder, as a first start would, and says where it is."""
+
+    def put(data_dir: Path) -> Path:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return shutil.copyfile(empty_database, data_dir / empty_database.name)
+
+    return put
