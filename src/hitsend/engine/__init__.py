@@ -22,6 +22,10 @@ from hitsend.engine.contract import (
     PromptWasRead,
     State,
 )
+from hitsend.engine.decoding import cannot_foresee
+from hitsend.engine.embedding import Embedder
+from hitsend.engine.embedding_minilm import MiniLm
+from hitsend.engine.embedding_words import WordHashes
 from hitsend.engine.llama import LlamaEngine
 from hitsend.engine.remote import RemoteEngine
 from hitsend.engine.script import Script
@@ -32,6 +36,7 @@ __all__ = [
     "Catalogue",
     "Delayed",
     "Download",
+    "Embedder",
     "Engine",
     "EngineStatus",
     "Finished",
@@ -40,6 +45,7 @@ __all__ = [
     "Generation",
     "Level",
     "LlamaEngine",
+    "MiniLm",
     "ModelFacts",
     "Offer",
     "Pieces",
@@ -51,5 +57,7 @@ __all__ = [
     "ScriptedEngine",
     "State",
     "ToolCallParser",
+    "WordHashes",
+    "cannot_foresee",
     "tool_schema",
 ]

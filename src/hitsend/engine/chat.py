@@ -5,11 +5,19 @@ say so, and there are no token ids. Calls of tools come back as the text a model
 written, so that one parser reads them from every engine.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
 import msgspec
 
-from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
+from hitsend.engine.contract import (
+    Generation,
+    Level,
+    ModelFacts,
+    Pieces,
+    Prefilled,
+    Prompt,
+)
+from hitsend.engine.decoding import decode
 from hitsend.engine.encoding import split_begun
 from hitsend.engine.hearing import Count, Piece, listen
 from hitsend.engine.http import Http
@@ -18,7 +26,7 @@ from hitsend.engine.spare_time import SpareTime
 from hitsend.engine.upstream import Problem
 from hitsend.errors import Refused
 from hitsend.events import Span
-from hitsend.messages import UNTOLD, Alternative, Message, Sampling, Token, Tool
+from hitsend.messages import UNTOLD, Alternative, Message, Sampling, Text, Token, Tool, source_of
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
@@ -32,6 +40,7 @@ class ChatDialect:
 
     level: Level = "chat"
     can_call_tools = True
+    can_foresee = False
     num_window_tokens = None
 
     def __init__(self, http: Http, *, is_vllm: bool = False) -> None:
@@ -45,10 +54,7 @@ class ChatDialect:
         """A prompt whose length is a guess, and is marked as one."""
         if not self._is_vllm and split_begun(messages)[1]:
             raise Refused(CANNOT_CONTINUE, param="parent_message_id")
-        spans = [
-            Span(message.source, index, _num_tokens(message.parts) + TOKENS_PER_MESSAGE)
-            for index, message in enumerate(messages)
-        ]
+        spans = [span for index, message in enumerate(messages) for span in _spans(message, index)]
         if tools:
             spans.append(Span("template", -1, _num_tokens(tools)))
         return Prompt(
@@ -64,15 +70,32 @@ class ChatDialect:
     async def tokenize(self, model: str, text: str) -> Pieces:
         raise Refused(f"{model} runs on a server that does not say how it splits text.")
 
+    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]:
+        raise Refused(f"{prompt.model} runs on a server that does not say how it splits text.")
+
+    def templated(self, model: str) -> None:
+        return None
+
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]:
-        request = chat_request(prompt, sampling)
-        if self._is_vllm and split_begun(prompt.messages)[1]:
-            request |= {"continue_final_message": True, "add_generation_prompt": False}
-        return listen(self._http, "/v1/chat/completions", request, prompt, _ChunkReader())
+        def sample(settled: Sampling) -> AsyncGenerator[Generation, None]:
+            request = chat_request(prompt, settled)
+            if self._is_vllm and split_begun(prompt.messages)[1]:
+                request |= {"continue_final_message": True, "add_generation_prompt": False}
+            return listen(self._http, "/v1/chat/completions", request, prompt, _ChunkReader())
+
+        return decode(prompt, sampling, sample)
 
     async def prefill(self, prompt: Prompt, spare_time: SpareTime) -> Prefilled:
         """There is no asking such a server to read without answering."""
         return Prefilled()
+
+
+def _spans(message: Message, index: int) -> Iterator[Span]:
+    """One for each part; what holds the message together is counted with the first."""
+    num_more = TOKENS_PER_MESSAGE
+    for part in message.parts or (Text(""),):
+        yield Span(source_of(part, message), index, _num_tokens((part,)) + num_more)
+        num_more = 0
 
 
 def _num_tokens(value: object) -> int:

@@ -38,6 +38,8 @@ class Launch(msgspec.Struct, frozen=True):
     """Host memory for conversations that are not in a slot now."""
     ping_s: int
     binary: str | None = None
+    embeds: bool = False
+    """Whether it makes vectors of texts, and no words."""
 
 
 def main() -> NoReturn:
@@ -71,6 +73,8 @@ def arguments(launch: Launch) -> list[str]:
         "--verbosity": ERRORS_ONLY,
     }
     flags = ["--kv-unified", "--jinja", "--slots", "--offline", "--no-webui"]
+    if launch.embeds:
+        flags.append("--embeddings")
     return [launch.binary, *(str(word) for pair in options.items() for word in pair), *flags]
 
 
@@ -89,6 +93,7 @@ def _serve(launch: Launch) -> object:
     params.cache_ram_mib = launch.num_cache_mib
     params.slot_prompt_similarity = SLOT_SIMILARITY
     params.sse_ping_interval = launch.ping_s
+    params.embedding = launch.embeds
     params.endpoint_slots = True
     params.cors_origins = ""
     params.ui = False

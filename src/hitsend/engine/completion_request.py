@@ -52,6 +52,7 @@ class _Request(msgspec.Struct, frozen=True, omit_defaults=True):
     stream: bool = False
     return_tokens: bool = False
     return_progress: bool = False
+    response_fields: tuple[str, ...] = ()
 
 
 def completion_request(prompt: Prompt, sampling: Sampling, num_max_tokens: int) -> bytes:
@@ -85,6 +86,20 @@ def completion_request(prompt: Prompt, sampling: Sampling, num_max_tokens: int) 
 
 def prefill_request(ids: tuple[int, ...]) -> bytes:
     return msgspec.json.encode(_Request(ids, n_predict=0, cache_prompt=True, stream=True))
+
+
+def foresight_request(ids: tuple[int, ...], num: int, forced_id: int | None = None) -> bytes:
+    """Asks for the likeliest tokens after these, or what comes of it if one of them is said."""
+    request = _Request(
+        prompt=ids,
+        n_predict=1,
+        temperature=0.0,
+        logit_bias=() if forced_id is None else ((forced_id, 100.0),),
+        n_probs=num,
+        cache_prompt=True,
+        response_fields=("completion_probabilities", "stop_type", "timings"),
+    )
+    return msgspec.json.encode(request)
 
 
 def schema_request(json_schema: str, token_id: int) -> bytes:

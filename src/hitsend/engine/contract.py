@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from hitsend.events import Delay, Span
 from hitsend.messages import Message, Sampling, Token, Tool, Usage
@@ -35,6 +36,11 @@ class ModelFacts(msgspec.Struct, frozen=True):
     can_call_tools: bool = False
     is_default: bool = False
     good_at: tuple[Strength, ...] = ()
+    can_foresee: bool = False
+    """Whether it tells what may come next, which a beam search needs."""
+    is_exact: bool | None = None
+    """Whether its prompts are the tokens its own server would make of them: see `parity`. None
+    while that is not known, and at the chat level, where nobody can tell."""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -103,6 +109,8 @@ class Generated(msgspec.Struct, frozen=True, gc=False):
 
     text: str
     tokens: tuple[Token, ...]
+    num_searched_tokens: int | UnsetType = UNSET
+    """Of a search: what it has evaluated since it said this last. It may have found nothing yet."""
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -133,6 +141,24 @@ class Pieces(msgspec.Struct, frozen=True):
 
     ids: tuple[int, ...]
     pieces: tuple[bytes, ...]
+
+
+class Candidate(msgspec.Struct, frozen=True, gc=False):
+    """A token that may come next."""
+
+    token_id: int
+    piece: bytes
+    """What it adds to the text: not always whole characters."""
+    logprob: float
+    is_end: bool = False
+
+
+class Outlook(msgspec.Struct, frozen=True):
+    """What may come next, the likeliest first, by the model's own probabilities."""
+
+    candidates: tuple[Candidate, ...]
+    num_evaluated_tokens: int = 0
+    """What it took to find out."""
 
 
 class Engine(Protocol):
@@ -176,6 +202,9 @@ class Engine(Protocol):
 
     async def tokenize(self, model: str, text: str) -> Pieces:
         """Special tokens are not parsed. Raises Refused on a chat level engine."""
+
+    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]:
+        """What each token of it stands for. Raises Refused on a chat level engine."""
 
     def generate(
         self, prompt: Prompt, sampling: Sampling, lane: str = ""

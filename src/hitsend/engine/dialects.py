@@ -7,7 +7,15 @@ from typing import Protocol
 import msgspec
 
 from hitsend.engine.chat import ChatDialect
-from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
+from hitsend.engine.contract import (
+    Generation,
+    Level,
+    ModelFacts,
+    Pieces,
+    Prefilled,
+    Prompt,
+)
+from hitsend.engine.encoding import Templated
 from hitsend.engine.http import Http
 from hitsend.engine.llama_server import LlamaServerDialect
 from hitsend.engine.spare_time import SpareTime
@@ -38,6 +46,9 @@ class Dialect(Protocol):
     def can_call_tools(self) -> bool: ...
 
     @property
+    def can_foresee(self) -> bool: ...
+
+    @property
     def num_window_tokens(self) -> int | None:
         """What its models can read, where the server says so for all of them."""
 
@@ -46,6 +57,11 @@ class Dialect(Protocol):
     ) -> Prompt: ...
 
     async def tokenize(self, model: str, text: str) -> Pieces: ...
+
+    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]: ...
+
+    def templated(self, model: str) -> Templated | None:
+        """What encoding needs of a model. None where the server does the encoding."""
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]: ...
 

@@ -16,7 +16,17 @@ import msgspec
 from hitsend.engine.openai_request import Json, messages_json, tool_json
 from hitsend.errors import Refused
 from hitsend.events import Span
-from hitsend.messages import Begun, Message, Part, Source, Text, Tool, ToolCall, ToolResult
+from hitsend.messages import (
+    Begun,
+    Message,
+    Part,
+    Source,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+    source_of,
+)
 
 
 class Templated(Protocol):
@@ -136,7 +146,7 @@ class Hidden:
         return stretch
 
     def _message(self, message: Message, index: int) -> Message:
-        parts = [self._part(part, message.source, index) for part in message.parts]
+        parts = [self._part(part, source_of(part, message), index) for part in message.parts]
         return Message(message.role, tuple(parts), message.source)
 
     def _part(self, part: Part, source: Source, index: int) -> Part:

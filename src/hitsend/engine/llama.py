@@ -12,8 +12,9 @@ from typing import TypeVar
 import msgspec
 
 from hitsend.engine import encoding
+from hitsend.engine.beam import Questions, beam_search
 from hitsend.engine.catalogue import Catalogue
-from hitsend.engine.completion import complete, follows_schema
+from hitsend.engine.completion import complete, follows_schema, prefill
 from hitsend.engine.completion_request import completion_request
 from hitsend.engine.contract import (
     Delayed,
@@ -22,10 +23,13 @@ from hitsend.engine.contract import (
     Generation,
     ModelFacts,
     Offer,
+    Outlook,
     Pieces,
     Prefilled,
     Prompt,
+    PromptWasRead,
 )
+from hitsend.engine.decoding import decode
 from hitsend.engine.fetches import Fetches
 from hitsend.engine.resident import Resident
 from hitsend.engine.residents import Residents
@@ -120,6 +124,11 @@ class LlamaEngine:
             model, lambda resident: resident.template.tokenizer.pieces_of_text(text)
         )
 
+    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]:
+        return await self._ask(
+            prompt.model, lambda resident: resident.template.tokenizer.spell(prompt.ids)
+        )
+
     async def generate(
         self, prompt: Prompt, sampling: Sampling, lane: str = ""
     ) -> AsyncGenerator[Generation, None]:
@@ -131,18 +140,45 @@ class LlamaEngine:
             resident = await self._find(prompt.model)
             _check_bias(resident, sampling)
             num_max_tokens = self._room(resident, prompt, sampling)
-            request = completion_request(prompt, sampling, num_max_tokens)
             num_tokens = prompt.num_tokens + num_max_tokens
             with resident.slots.take_place(num_tokens, lane) as place:
                 async with contextlib.aclosing(resident.slots.num_ahead(place)) as waiting:
                     async for num_ahead in waiting:
                         yield Delayed("queue", num_ahead)
                 await self._check_schema(prompt.model, sampling.json_schema)
-                answer = self._complete(resident, request, asked_at)
-                heard = resident.reading_ahead.remembered(prompt, answer)
-                async with contextlib.aclosing(heard):
-                    async for step in heard:
+                answer = self._answer(resident, prompt, sampling, num_max_tokens, asked_at)
+                async with contextlib.aclosing(answer):
+                    async for step in answer:
                         yield step
+
+    def _answer(
+        self,
+        resident: Resident,
+        prompt: Prompt,
+        sampling: Sampling,
+        num_max_tokens: int,
+        asked_at: float,
+    ) -> AsyncGenerator[Generation, None]:
+        """In a place that is held by now: a search keeps it from question to question."""
+
+        def sample(settled: Sampling) -> AsyncGenerator[Generation, None]:
+            request = completion_request(prompt, settled, num_max_tokens)
+            return self._complete(resident, request, asked_at)
+
+        def search() -> AsyncGenerator[Generation, None]:
+            return beam_search(self._questions(prompt), sampling, num_max_tokens, asked_at)
+
+        return resident.reading_ahead.remembered(prompt, decode(prompt, sampling, sample, search))
+
+    def _questions(self, prompt: Prompt) -> Questions:
+        async def read() -> PromptWasRead:
+            return await self._ask(prompt.model, lambda one: prefill(one.http, prompt.ids))
+
+        async def after(said: tuple[int, ...], num: int) -> Outlook:
+            ids = prompt.ids + said
+            return await self._ask(prompt.model, lambda one: one.foresight.after(ids, num))
+
+        return Questions(read, after)
 
     async def _complete(
         self, resident: Resident, request: bytes, asked_at: float
@@ -180,11 +216,10 @@ class LlamaEngine:
         async def say() -> str:
             resident = await self._find_loaded(prompt.model)
             num_max_tokens = self._room(resident, prompt, sampling)
-            request = completion_request(prompt, sampling, num_max_tokens)
             async with resident.slots.hold(prompt.num_tokens + num_max_tokens):
                 await resident.reading_ahead.read(prompt, self._spare_time)
-                answer = self._complete(resident, request, time.perf_counter())
-                return await text_of(resident.reading_ahead.remembered(prompt, answer))
+                now = time.perf_counter()
+                return await text_of(self._answer(resident, prompt, sampling, num_max_tokens, now))
 
         return await self._spare_time.use(say, can_wait=can_wait)
 
@@ -227,6 +262,8 @@ class LlamaEngine:
             can_call_tools=weights.can_call_tools,
             is_default=self._residents.is_default(weights.name),
             good_at=self._catalogue.good_at(weights),
+            can_foresee=True,
+            is_exact=self._residents.is_exact(weights.name),
         )
 
     def _room(self, resident: Resident, prompt: Prompt, sampling: Sampling) -> int:

@@ -22,6 +22,7 @@ from hitsend.engine.contract import (
 )
 from hitsend.engine.dialects import Dialect, RemoteModel, recognise
 from hitsend.engine.http import Http, parse_address
+from hitsend.engine.parity import DIFFER, is_exact
 from hitsend.engine.spare_time import SpareTime, text_of
 from hitsend.engine.upstream import KeyRefused, read_answer
 from hitsend.errors import EngineDown, HitsendError, Unavailable, UnknownModel
@@ -48,6 +49,7 @@ class RemoteEngine:
         self._settings = settings
         self._dialect: Dialect | None = None
         self._models: tuple[ModelFacts, ...] = ()
+        self._exact: dict[str, bool | None] = {}
         self._problem: HitsendError | None = None
         self._known = asyncio.Event()
         """Set while waiting would change nothing: the server is there, or refuses our key."""
@@ -72,7 +74,11 @@ class RemoteEngine:
         if self._dialect is None:
             return EngineStatus("starting", "Looking for the remote engine.")
         how = "in tokens" if self._dialect.level == "tokens" else "in chat messages"
-        return EngineStatus("ready", f"The remote engine answers, {how}.", self._num_busy)
+        told = f"The remote engine answers, {how}."
+        differing = [model.name for model in self._models if model.is_exact is False]
+        if differing:
+            told += f" The prompts of {', '.join(differing)} {DIFFER}."
+        return EngineStatus("ready", told, self._num_busy)
 
     async def models(self) -> Sequence[ModelFacts]:
         return self._models
@@ -109,6 +115,9 @@ class RemoteEngine:
     async def tokenize(self, model: str, text: str) -> Pieces:
         facts = await self.resolve(model)
         return await self._speaking().tokenize(facts.name, text)
+
+    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]:
+        return await self._speaking().spell(prompt)
 
     async def generate(
         self, prompt: Prompt, sampling: Sampling, lane: str = ""
@@ -154,6 +163,7 @@ class RemoteEngine:
             self._look_again.clear()
             try:
                 await self._look()
+                await self._compare()
             except HitsendError as error:
                 self._lose(error)
             with suppress(TimeoutError):
@@ -172,9 +182,22 @@ class RemoteEngine:
         self._problem = None
         self._known.set()
 
+    async def _compare(self) -> None:
+        """Nobody waits for it: whoever asks is answered meanwhile."""
+        for model in self._models:
+            templated = self._speaking().templated(model.name)
+            if templated is None or self._exact.get(model.name) is not None:
+                continue
+            self._exact[model.name] = await is_exact(model.name, templated)
+        self._models = tuple(
+            msgspec.structs.replace(model, is_exact=self._exact.get(model.name))
+            for model in self._models
+        )
+
     def _lose(self, error: HitsendError) -> None:
         self._problem = error
         self._dialect = None  # another server may come back at this address
+        self._exact.clear()
         if isinstance(error, KeyRefused):
             self._known.set()
         else:
@@ -211,7 +234,9 @@ class RemoteEngine:
                 level=dialect.level,
                 where="remote",
                 can_call_tools=dialect.can_call_tools,
+                can_foresee=dialect.can_foresee,
                 is_default=model.name == default,
+                is_exact=self._exact.get(model.name),
             )
             for model in models
         ]

@@ -1,34 +1,27 @@
-"""A model in memory: its process, kept alive, and what can be asked of it.
+"""A model in memory that answers: its process, and what can be asked of it.
 
-The process is started again when it dies or hangs, at once at first and then less and less
-often. Which models are in memory, and who is asking, is not known here.
+Which models are in memory, and who is asking, is not known here.
 """
 
 import asyncio
-import logging
 import os
 import secrets
-import shutil
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from hitsend.engine.child import Launch
-from hitsend.engine.contract import State
-from hitsend.engine.http import Address, Http
-from hitsend.engine.process import ModelProcess
+from hitsend.engine.foresight import Foresight
+from hitsend.engine.parity import DIFFER, is_exact
 from hitsend.engine.reading_ahead import ReadingAhead
 from hitsend.engine.slots import Slots
+from hitsend.engine.supervised import Supervised, private_socket
 from hitsend.engine.template import Properties, Template
 from hitsend.engine.tokenizer import Tokenizer
 from hitsend.engine.upstream import read_answer
 from hitsend.engine.vocabulary import read_vocabulary
 from hitsend.engine.weights import Weights
-from hitsend.errors import EngineDown, EngineLost, ModelBroken
 from hitsend.settings import Settings
-
-log = logging.getLogger(__name__)
 
 POOL_TOKENS_PER_SLOT = 4096
 """Memory for so many is set aside for each slot; a longer answer borrows from the others."""
@@ -36,145 +29,77 @@ BATCH_TOKENS = 128
 """Measured on CPU: reading is as fast as with 2048, and everyone else waits 16 times less."""
 BATCH_TOKENS_OF_BINARY = 512
 CACHE_MIB = 1024
-
-FIRST_DELAY_S, LONGEST_DELAY_S = 0.1, 30.0
-STEADY_S = 60.0
-"""A process that lived so long died of something new."""
-WATCH_S = 5.0
 MAX_PING_S = 30
-NUM_TRIES = 2
-"""Failures to load in a row after which the weights are held to be broken."""
 
 
-class Resident:
+class Resident(Supervised):
     def __init__(self, weights: Weights, settings: Settings) -> None:
+        launch = _launch(weights, settings, private_socket())
+        super().__init__(weights.title, launch, settings.engine_silence_s, _remedy(weights))
         self.weights = weights
-        self.state: State = "starting"
-        self.detail = f"{weights.title} is loading."
         self.num_window_tokens = min(settings.num_window_tokens, weights.num_window_tokens)
         self.used_at = time.monotonic()
-        self._folder = Path(tempfile.mkdtemp(prefix="hitsend-"))
-        self._launch = _launch(weights, settings, self._folder / "engine.sock")
-        self.http = Http(
-            Address("localhost", socket=Path(self._launch.socket)),
-            self._launch.key,
-            settings.engine_silence_s,
-        )
-        self.slots = Slots(settings.num_slots, self._launch.num_pool_tokens)
+        self.slots = Slots(settings.num_slots, launch.num_pool_tokens)
         self.reading_ahead = ReadingAhead(self.http)
-        self._is_settled = asyncio.Event()
-        self._is_doubted = asyncio.Event()
-        self._problem: str | None = None
-        self._num_failures = 0
-        self._keeper: asyncio.Task[None] | None = None
+        self.foresight = Foresight(self.http)
+        self.is_exact: bool | None = None
         self._tokenizer: Tokenizer | None = None
         self._template: Template | None = None
-
-    def start(self) -> None:
-        self._keeper = asyncio.create_task(self._keep_alive())
-
-    async def close(self) -> None:
-        if self._keeper:
-            self._keeper.cancel()
-            await asyncio.wait([self._keeper])
-        self.state = "down"
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._comparing: asyncio.Task[None] | None = None
 
     async def until_ready(self, wait_s: float) -> None:
-        """Raises ModelBroken when it never will be, EngineDown when it takes too long."""
         self.used_at = time.monotonic()
-        try:
-            async with asyncio.timeout(wait_s):
-                await self._is_settled.wait()
-        except TimeoutError:
-            raise EngineDown(self.detail, retry_after_s=5.0) from None
-        if self._problem:
-            raise ModelBroken(self._problem)
+        await super().until_ready(wait_s)
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether `until_ready` would return at once."""
-        return self._is_settled.is_set() and self._problem is None
+    async def until_compared(self) -> None:
+        """Until it is known whether it is exact, or cannot be known."""
+        if self._comparing:
+            await asyncio.wait([self._comparing])
 
-    def doubt(self) -> None:
-        """Something went wrong in talking to it. Nobody is let in until it was looked after."""
-        if self.state == "ready":
-            self._is_settled.clear()
-            self._is_doubted.set()
+    async def close(self) -> None:
+        if self._comparing:
+            self._comparing.cancel()
+            await asyncio.wait([self._comparing])
+        await super().close()
 
     @property
     def template(self) -> Template:
         assert self._template, "nobody may ask before it is ready"
         return self._template
 
-    # Its life.
-
-    async def _keep_alive(self) -> None:
-        delay_s = FIRST_DELAY_S
-        while True:
-            began_at = time.monotonic()
-            try:
-                await self._live()
-            except (ModelBroken, EngineDown, EngineLost) as error:
-                self._fail_to_load(error.message)
-            else:
-                self._die()
-            lived_s = time.monotonic() - began_at
-            delay_s = FIRST_DELAY_S if lived_s > STEADY_S else min(delay_s * 2, LONGEST_DELAY_S)
-            await asyncio.sleep(delay_s)
-
     async def _live(self) -> None:
-        """Returns when the process has died or hangs; raises when it did not get that far."""
+        """A file that does not hold together is refused here, before llama.cpp sees it."""
         if self._tokenizer is None:
             vocabulary = await asyncio.to_thread(read_vocabulary, self.weights.path)
             self._tokenizer = Tokenizer(self.http, vocabulary)
-        process = await ModelProcess.start(self._launch)
-        try:
-            await process.until_ready(self.http)
-            self._template = await self._read_template(self._tokenizer)
-            self._become_ready()
-            await self._watch(process)
-        finally:
-            self.http.close()
-            await process.end()
+        await super()._live()
 
-    async def _read_template(self, tokenizer: Tokenizer) -> Template:
+    async def _get_to_know(self) -> None:
+        assert self._tokenizer, "the vocabulary is read first"
         answer = await self.http.request("GET", "/props")
-        return Template(self.http, tokenizer, read_answer(answer, Properties))
-
-    async def _watch(self, process: ModelProcess) -> None:
-        while not await process.has_ended(WATCH_S, unless=self._is_doubted):
-            self._is_doubted.clear()
-            try:
-                await self.http.request("GET", "/health")
-            except (EngineDown, EngineLost):
-                return  # hung, or dead by now; either way it is ended
-            self._is_settled.set()
+        self._template = Template(self.http, self._tokenizer, read_answer(answer, Properties))
+        self.reading_ahead = ReadingAhead(self.http)  # a new process remembers nothing
 
     def _become_ready(self) -> None:
-        self.reading_ahead = ReadingAhead(self.http)  # a new process remembers nothing
-        self.state, self.detail = "ready", f"{self.weights.title} is ready."
-        self._problem, self._num_failures = None, 0
-        self._is_doubted.clear()
-        self._is_settled.set()
+        super()._become_ready()
+        if self.is_exact is None:  # nobody waits for it
+            self._comparing = asyncio.create_task(self._compare())
+        self._tell_difference()
 
-    def _die(self) -> None:
-        self.state, self.detail = "restarting", f"{self.weights.title} died and is starting again."
-        log.warning("%s", self.detail)
-        self._is_settled.clear()
+    async def _compare(self) -> None:
+        self.is_exact = await is_exact(self.weights.name, self.template)
+        self._tell_difference()
 
-    def _fail_to_load(self, why: str) -> None:
-        self._num_failures += 1
-        if self._num_failures < NUM_TRIES:
-            return
-        self._problem = (
-            f"{self.weights.title} cannot be loaded: {why.rstrip('.')}. "
-            f"The weights are {self.weights.path}. Fetch them again "
-            f"(hitsend models remove {self.weights.name}, then pull), or choose another model."
-        )
-        self.state, self.detail = "down", self._problem
-        self._is_settled.set()
-        log.error("%s", self._problem)
+    def _tell_difference(self) -> None:
+        if self.is_exact is False and self.state == "ready":
+            self.detail = f"{self.title} is ready, but its prompts {DIFFER}."
+
+
+def _remedy(weights: Weights) -> str:
+    return (
+        f"Fetch them again (hitsend models remove {weights.name}, then pull), "
+        "or choose another model."
+    )
 
 
 def _launch(weights: Weights, settings: Settings, socket: Path) -> Launch:

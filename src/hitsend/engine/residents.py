@@ -101,6 +101,10 @@ class Residents:
     def is_default(self, name: str) -> bool:
         return self._default is not None and self._default.weights.name == name
 
+    def is_exact(self, name: str) -> bool | None:
+        resident = self._residents.get(name)
+        return resident.is_exact if resident else None
+
     def status(self) -> EngineStatus:
         slots = [resident.slots for resident in self._residents.values()]
         if self._default:

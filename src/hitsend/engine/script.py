@@ -38,6 +38,8 @@ class Script(msgspec.Struct, frozen=True):
     """As if so many others waited before it, each for `wait_s`."""
     wait_s: float = 1.0
     is_down: bool = False
+    likely: dict[str, dict[str, float]] | None = None
+    """What may follow what was said so far, and how likely: for a search. No text is the end."""
 
 
 def parse_script(message: str) -> Script:

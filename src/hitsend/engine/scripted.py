@@ -15,6 +15,7 @@ from itertools import accumulate
 
 import msgspec
 
+from hitsend.engine.beam import Questions, beam_search
 from hitsend.engine.contract import (
     EngineStatus,
     Finished,
@@ -28,8 +29,10 @@ from hitsend.engine.contract import (
     Prompt,
     PromptWasRead,
 )
+from hitsend.engine.decoding import decode
 from hitsend.engine.encoding import split_begun
 from hitsend.engine.script import Script, parse_script
+from hitsend.engine.scripted_foresight import ScriptedForesight
 from hitsend.engine.scripted_weights import SMALL, ScriptedWeights
 from hitsend.engine.scripted_words import PIECE, asked, delays, paced, pieces_of, title_of
 from hitsend.engine.spare_time import SpareTime, text_of
@@ -48,6 +51,7 @@ from hitsend.messages import (
     ToolCall,
     ToolResult,
     Usage,
+    source_of,
 )
 
 NAME = "scripted"
@@ -87,6 +91,8 @@ class ScriptedEngine:
             can_call_tools=True,
             is_default=True,
             good_at=("short_answers", "tools"),
+            can_foresee=True,
+            is_exact=True,
         )
         self._small = ScriptedWeights()
 
@@ -161,6 +167,14 @@ class ScriptedEngine:
         pieces = PIECE.findall(text)
         return Pieces(tuple(map(_text_id, pieces)), tuple(piece.encode() for piece in pieces))
 
+    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]:
+        """Its tokens are numbers only; what they say is in the messages they were made of."""
+        said = ["".join(map(_written, message.parts)) for message in prompt.messages]
+        said += [msgspec.json.encode(tool).decode() for tool in prompt.tools]
+        known = {_text_id(piece): piece for text in said for piece in PIECE.findall(text)}
+        known |= {number: f"<|{role}|>" for number, role in enumerate((*ROLES, "end"))}
+        return tuple([known.get(token_id, "\ufffd").encode() for token_id in prompt.ids])
+
     async def prefill(self, prompt: Prompt) -> Prefilled:
         async def read() -> Prefilled:
             await asyncio.sleep(self._read_s)
@@ -202,10 +216,32 @@ class ScriptedEngine:
         try:
             async for delayed in delays(script):
                 yield delayed
-            async for step in self._play(script, prompt, sampling, num_left):
-                yield step
+            async with aclosing(self._decoded(script, prompt, sampling, num_left)) as steps:
+                async for step in steps:
+                    yield step
         finally:
             self._num_busy -= 1
+
+    def _decoded(
+        self, script: Script, prompt: Prompt, sampling: Sampling, num_left: int
+    ) -> AsyncGenerator[Generation, None]:
+        asked_at = time.perf_counter()
+
+        def sample(settled: Sampling) -> AsyncGenerator[Generation, None]:
+            return self._play(script, prompt, settled, num_left)
+
+        async def read() -> PromptWasRead:
+            num_cached_tokens = self._remember(prompt)
+            await asyncio.sleep(script.first_s)
+            num_evaluated_tokens = prompt.num_tokens - num_cached_tokens
+            return PromptWasRead(num_cached_tokens, num_evaluated_tokens, 0.0, _since(asked_at))
+
+        def search() -> AsyncGenerator[Generation, None]:
+            questions = Questions(read, _foresight(script, prompt).after)
+            num_most = min(sampling.max_tokens or num_left, num_left)
+            return beam_search(questions, sampling, num_most, asked_at)
+
+        return decode(prompt, sampling, sample, search)
 
     @property
     def _small_facts(self) -> ModelFacts:
@@ -220,6 +256,8 @@ class ScriptedEngine:
             num_bytes=offer.num_bytes,
             can_call_tools=True,
             good_at=offer.good_at,
+            can_foresee=True,
+            is_exact=True,
         )
 
     async def _play(
@@ -267,7 +305,8 @@ def _stretches(
     said, begun = split_begun(messages)
     for index, message in enumerate(said):
         yield "template", -1, [ROLES.index(message.role)]
-        yield message.source, index, _ids("".join(map(_written, message.parts)))
+        for part in message.parts:
+            yield source_of(part, message), index, _ids(_written(part))
         yield "template", -1, [END_ID]
     yield "template", -1, [ROLES.index("assistant")]
     if begun is not None:
@@ -287,6 +326,11 @@ def _written(part: Part) -> str:
 
 def _ids(text: str) -> list[int]:
     return [_text_id(piece) for piece in PIECE.findall(text)]
+
+
+def _foresight(script: Script, prompt: Prompt) -> ScriptedForesight:
+    pieces, _, _ = pieces_of(script, prompt, Sampling(), prompt.num_window_tokens)
+    return ScriptedForesight(script, pieces, _text_id, END_ID)
 
 
 def _text_id(piece: str) -> int:

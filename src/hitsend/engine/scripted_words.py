@@ -20,7 +20,7 @@ PIECE = re.compile(r"\s?\S{1,8}|\s")
 
 def asked(prompt: Prompt) -> str:
     """What the person said last."""
-    return next((one.text for one in reversed(prompt.messages) if one.role == "user"), "")
+    return next((one.own_text for one in reversed(prompt.messages) if one.role == "user"), "")
 
 
 def pieces_of(

@@ -70,6 +70,17 @@ class Tokenizer:
             tuple([_bytes(one.piece) for one in found]),
         )
 
+    async def spell(self, ids: tuple[int, ...]) -> tuple[bytes, ...]:
+        """What each of them stands for. Together they are asked for at once; tokens that the text
+        of all would be split into otherwise are asked for one by one."""
+        text = await self.text_of_ids(ids) or ""
+        question = _Question(text, parse_special=True, with_pieces=True)
+        found = (await self._ask(question, _TokenizedPieces)).tokens
+        known = {one.id: _bytes(one.piece) for one in found}
+        for token_id in set(ids) - known.keys():
+            known[token_id] = (await self.text_of_ids((token_id,)) or "").encode()
+        return tuple([known[token_id] for token_id in ids])
+
     async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
         """None where there are no such tokens."""
         request = msgspec.json.encode({"tokens": ids})

@@ -11,7 +11,15 @@ from collections.abc import AsyncGenerator, Sequence
 import msgspec
 
 from hitsend.engine import encoding
-from hitsend.engine.contract import Generation, Level, ModelFacts, Pieces, Prefilled, Prompt
+from hitsend.engine.contract import (
+    Generation,
+    Level,
+    ModelFacts,
+    Pieces,
+    Prefilled,
+    Prompt,
+)
+from hitsend.engine.decoding import decode
 from hitsend.engine.hearing import Count, Piece, listen
 from hitsend.engine.http import Answer, Http
 from hitsend.engine.look_alikes import LookAlikes
@@ -38,6 +46,7 @@ class _Detokenized(msgspec.Struct, frozen=True):
 class VllmDialect:
     level: Level = "tokens"
     can_call_tools = True
+    can_foresee = False
     num_window_tokens = None
 
     def __init__(self, http: Http) -> None:
@@ -60,12 +69,21 @@ class VllmDialect:
     async def tokenize(self, model: str, text: str) -> Pieces:
         return await self._model(model).pieces_of_text(text)
 
+    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]:
+        return await self._model(prompt.model).spell(prompt.ids)
+
+    def templated(self, model: str) -> "VllmModel":
+        return self._model(model)
+
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Generation, None]:
-        request = _request(prompt, sampling) | {
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        return listen(self._http, "/v1/completions", request, prompt, _read_chunk)
+        def sample(settled: Sampling) -> AsyncGenerator[Generation, None]:
+            request = _request(prompt, settled) | {
+                "stream": True,
+                "stream_options": {"include_usage": True},
+            }
+            return listen(self._http, "/v1/completions", request, prompt, _read_chunk)
+
+        return decode(prompt, sampling, sample)
 
     async def prefill(self, prompt: Prompt, spare_time: SpareTime) -> Prefilled:
         """It always says something; one token is the least. How much was cached it does not."""
@@ -116,6 +134,19 @@ class VllmModel:
 
     def is_plain(self, text: str) -> bool:
         return self._look_alikes.is_plain(text)
+
+    async def spell(self, ids: tuple[int, ...]) -> tuple[bytes, ...]:
+        """What each of them stands for; tokens that the text of all would be split into otherwise
+        are asked for one by one."""
+        known = await self._spelled(await self._text(ids))
+        for token_id in set(ids) - known.keys():
+            known[token_id] = (await self._text((token_id,))).encode()
+        return tuple([known[token_id] for token_id in ids])
+
+    async def _spelled(self, text: str) -> dict[int, bytes]:
+        found = await self._tokenize({"prompt": text, "return_token_strs": True})
+        pieces = bytes_of(found.token_strs or (), text) or ()
+        return dict(zip(found.tokens, pieces, strict=False))
 
     async def pieces_of_text(self, text: str) -> Pieces:
         ids: list[int] = []

@@ -47,7 +47,8 @@ class FakeServer:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await self._until_someone_leaves(reader, writer)
+            with suppress(asyncio.IncompleteReadError):  # who left before asking anything
+                await self._until_someone_leaves(reader, writer)
         finally:
             writer.close()
             with suppress(OSError):

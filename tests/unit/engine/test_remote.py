@@ -56,6 +56,21 @@ async def test_a_chat_server_answers() -> None:
     assert (usage.num_cached_tokens, usage.is_estimated) == (4, False)
 
 
+async def test_greedy_asks_a_chat_server_for_temperature_zero() -> None:
+    server = ChatServer(sse(delta("Hi"), delta(finish="stop"), USAGE))
+    async with engine_on(server) as (engine, fake):
+        await answer_of(engine, sampling=Sampling(policy="greedy"))
+    asked = next(one for one in fake.requests if one.path == CHAT)
+    assert msgspec.json.decode(asked.body)["temperature"] == 0
+
+
+async def test_a_chat_server_cannot_be_searched() -> None:
+    async with engine_on(ChatServer(b"")) as (engine, _):
+        assert not (await engine.resolve("auto")).can_foresee
+        with pytest.raises(Refused, match="beam search"):
+            await answer_of(engine, sampling=Sampling(policy="beam"))
+
+
 async def test_what_arrives_together_is_one_step() -> None:
     server = ChatServer(sse(*[delta(" word")] * 50, delta(finish="stop")))
     async with engine_on(server) as (engine, _):

@@ -1,0 +1,95 @@
+"""Writes GGUF, the format llama.cpp reads. The same facts and tensors give the same bytes.
+
+What they mean is not known here; `gguf` is the one that reads.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Literal, TypeAlias
+
+import msgspec
+
+VERSION = 3
+ALIGNMENT = 32
+BLOCK_WEIGHTS = 32
+
+BOOL, STRING, ARRAY = 7, 8, 9
+UINT32, INT32, FLOAT32 = 4, 5, 6
+TYPES = {"F32": 0, "Q8_0": 8}
+
+Fact: TypeAlias = bool | int | float | str | Sequence[str] | Sequence[int]
+
+
+class TensorToWrite(msgspec.Struct, frozen=True):
+    name: str
+    shape: tuple[int, ...]
+    """The longest stride first, as everyone but GGUF has it."""
+    type: Literal["F32", "Q8_0"]
+    data: bytes
+
+
+def write_gguf(
+    file: IO[bytes], facts: Mapping[str, Fact], tensors: Sequence[TensorToWrite]
+) -> None:
+    head = [
+        b"GGUF",
+        struct.pack("<IQQ", VERSION, len(tensors), len(facts)),
+        *(_string(key) + _value(value) for key, value in facts.items()),
+    ]
+    offset = 0
+    for tensor in tensors:
+        head.append(_entry(tensor, offset))
+        offset += _aligned(len(tensor.data))
+    file.write(_padded(b"".join(head)))
+    for tensor in tensors:
+        file.write(_padded(tensor.data))
+
+
+def q8_rows(rows: Iterable[bytes], scales: Sequence[float]) -> bytes:
+    """Rows of signed bytes, each whole blocks long and with the one scale of them all."""
+    blocks: list[bytes] = []
+    for row, scale in zip(rows, scales, strict=True):
+        half = struct.pack("<e", scale)
+        for at in range(0, len(row), BLOCK_WEIGHTS):
+            blocks += (half, row[at : at + BLOCK_WEIGHTS])
+    return b"".join(blocks)
+
+
+def _entry(tensor: TensorToWrite, offset: int) -> bytes:
+    shape = tensor.shape[::-1]
+    extents = struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
+    return _string(tensor.name) + extents + struct.pack("<IQ", TYPES[tensor.type], offset)
+
+
+def _value(value: Fact) -> bytes:
+    match value:
+        case bool():
+            return struct.pack("<I?", BOOL, value)
+        case int():
+            return struct.pack("<II", UINT32, value)
+        case float():
+            return struct.pack("<If", FLOAT32, value)
+        case str():
+            return struct.pack("<I", STRING) + _string(value)
+        case _:
+            return struct.pack("<I", ARRAY) + _array(value)
+
+
+def _array(items: Sequence[str] | Sequence[int]) -> bytes:
+    strings = [_string(item) for item in items if isinstance(item, str)]
+    if strings:
+        return struct.pack("<IQ", STRING, len(strings)) + b"".join(strings)
+    return struct.pack(f"<IQ{len(items)}i", INT32, len(items), *items)
+
+
+def _string(text: str) -> bytes:
+    encoded = text.encode()
+    return struct.pack("<Q", len(encoded)) + encoded
+
+
+def _aligned(num_bytes: int) -> int:
+    return -(-num_bytes // ALIGNMENT) * ALIGNMENT
+
+
+def _padded(content: bytes) -> bytes:
+    return content.ljust(_aligned(len(content)), b"\0")

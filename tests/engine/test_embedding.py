@@ -1,0 +1,146 @@
+"""MiniLM for real: what means alike is near, through deaths and in order."""
+
+import asyncio
+import math
+import os
+import signal
+import struct
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+import pytest_asyncio
+from tests.engine.asking import engine_processes
+
+from hitsend.engine import MiniLm
+from hitsend.engine.embedding_weights import MINILM, embedding_catalogue
+from hitsend.settings import Settings
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PARAPHRASES = [
+    ("The cat sits on the mat.", "A feline rests on a rug."),
+    ("I am allergic to peanuts.", "Peanuts make me ill."),
+    ("How do I sort a list in Python?", "Ordering the elements of a Python list"),
+]
+UNRELATED = [
+    ("The cat sits on the mat.", "Stock markets fell sharply on Monday."),
+    ("I am allergic to peanuts.", "The train to Oslo leaves at nine."),
+    ("How do I sort a list in Python?", "My sister plays the cello."),
+]
+
+KNOWN = (0.101, 0.0301, 0.0324, -0.0387, 0.0764, -0.0542, 0.0039, -0.0072)
+"""Where onnxruntime puts "The capital of France is Paris.", in the first of 384 dimensions."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def minilm() -> AsyncGenerator[MiniLm, None]:
+    catalogue = embedding_catalogue(Settings().models_dir)
+    await catalogue.pull(MINILM.name)
+    minilm = MiniLm(Settings(), catalogue)
+    await minilm.start()
+    yield minilm
+    await minilm.close()
+
+
+@asynccontextmanager
+async def its_own() -> AsyncGenerator[tuple[MiniLm, int], None]:
+    """One that knows no text yet, and its process."""
+    others, minilm = engine_processes(), MiniLm(Settings())
+    try:
+        async with asyncio.timeout(60):
+            await minilm.embed(["the first need"])
+            (process,) = engine_processes() - others
+            yield minilm, process
+    finally:
+        await minilm.close()
+    assert engine_processes() == others
+
+
+def values(minilm: MiniLm, vector: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{minilm.num_dimensions}f", vector)
+
+
+async def near(minilm: MiniLm, one: str, other: str) -> float:
+    first, second = [values(minilm, vector) for vector in await minilm.embed([one, other])]
+    return sum(a * b for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize(("one", "other"), PARAPHRASES)
+async def test_what_means_the_same_is_near(minilm: MiniLm, one: str, other: str) -> None:
+    assert await near(minilm, one, other) > 0.5
+
+
+@pytest.mark.parametrize(("one", "other"), UNRELATED)
+async def test_what_has_nothing_in_common_is_far(minilm: MiniLm, one: str, other: str) -> None:
+    assert await near(minilm, one, other) < 0.2
+
+
+async def test_german_that_shares_words_is_nearer_than_german_that_does_not(
+    minilm: MiniLm,
+) -> None:
+    question = "Wo arbeitet meine Schwester?"
+    related = await near(minilm, question, "Meine Schwester arbeitet in einer Bäckerei.")
+    assert related > 0.5
+    assert related > 0.2 + await near(minilm, question, "Der Zug nach Oslo fährt um neun.")
+
+
+async def test_vectors_are_those_the_model_is_known_for(minilm: MiniLm) -> None:
+    (vector,) = await minilm.embed(["The capital of France is Paris."])
+    assert values(minilm, vector)[:8] == pytest.approx(KNOWN, abs=0.005)
+    assert math.hypot(*values(minilm, vector)) == pytest.approx(1.0, abs=1e-4)
+
+
+async def test_each_text_gets_its_own_vector_in_the_order_they_came(minilm: MiniLm) -> None:
+    texts = [f"There are {n} birds on the roof of house {n * n}." for n in range(11)]
+    together = await minilm.embed([*texts, texts[3]])
+    assert together[3] == together[-1]
+    assert len(set(together)) == len(texts)
+    async with its_own() as (fresh, _):
+        alone = [(await fresh.embed([text]))[0] for text in reversed(texts)]
+    for one, other in zip(together, reversed(alone), strict=False):
+        products = zip(values(minilm, one), values(minilm, other), strict=True)
+        assert sum(a * b for a, b in products) > 0.999
+
+
+async def test_what_comes_after_the_models_window_is_cut(minilm: MiniLm) -> None:
+    long = "The quick brown fox jumps over the lazy dog. " * 500
+    assert await near(minilm, long, long + "Stock markets fell sharply.") > 0.999
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\0", "[SEP] [CLS]", "日本語", "👩‍👩‍👧", "a" * 5000, "ä̈" * 3000]
+)
+async def test_any_text_has_a_unit_vector(minilm: MiniLm, text: str) -> None:
+    (vector,) = await minilm.embed([text])
+    assert math.hypot(*values(minilm, vector)) == pytest.approx(1.0, abs=1e-4)
+
+
+async def test_a_death_under_the_question_is_not_noticed(minilm: MiniLm) -> None:
+    async with its_own() as (mortal, process):
+        many = [f"sentence number {n}" for n in range(40)]
+        under_way = asyncio.create_task(mortal.embed(many))
+        await mortal.embed(["one more, so that some of the many were asked for"])
+        os.kill(process, signal.SIGKILL)
+        assert len(await under_way) == len(many)
+
+
+async def test_it_is_there_again_after_a_death_between_two_questions(minilm: MiniLm) -> None:
+    async with its_own() as (mortal, process):
+        os.kill(process, signal.SIGKILL)
+        assert await near(mortal, *PARAPHRASES[0]) > 0.5
+
+
+async def test_no_process_is_started_before_the_first_need() -> None:
+    others = engine_processes()
+    unused = MiniLm(Settings())
+    await unused.start()
+    assert engine_processes() == others
+    await unused.close()
+
+
+async def test_nobody_asks_the_model_twice_for_the_same_text(minilm: MiniLm) -> None:
+    (first,) = await minilm.embed(["Something that was said before."])
+    async with asyncio.timeout(1):
+        for _ in range(1000):
+            assert await minilm.embed(["Something that was said before."]) == [first]

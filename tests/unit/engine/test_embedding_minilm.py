@@ -1,0 +1,88 @@
+"""MiniLM's process answers wrongly, or only in part: nobody hears more than that it is down."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from tests.unit.engine import fake_llama
+from tests.unit.engine.fake_llama import GARBLED, LEFT_OUT, REFUSED, SHORT
+
+from hitsend.engine import Catalogue, MiniLm
+from hitsend.engine.embedding_minilm import BATCH_TEXTS
+from hitsend.engine.weights import Weights
+from hitsend.errors import EngineDown, HitsendError, ModelBroken
+from hitsend.settings import Settings
+
+
+class Shelf(Catalogue):
+    """Holds one file, and did not look into it."""
+
+    def __init__(self, weights: Path, problem: HitsendError | None = None) -> None:
+        super().__init__(weights.parent, None)
+        self._weights = weights
+        self._problem = problem
+
+    def find(self, name: str) -> Weights | None:
+        if self._problem:
+            raise self._problem
+        return Weights(name, "Tiny", self._weights, "", 0, "Q8_0", 512, can_call_tools=False)
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    return tmp_path / "tiny.gguf"
+
+
+@pytest.fixture
+async def minilm(tmp_path: Path, weights: Path) -> AsyncGenerator[MiniLm]:
+    binary = tmp_path / "llama-server"
+    binary.write_text(f'#!/bin/sh\nexec {sys.executable} -S {fake_llama.__file__} "$@"\n')
+    binary.chmod(0o700)
+    one = MiniLm(Settings(llama_server=binary), Shelf(weights))
+    try:
+        async with asyncio.timeout(60):
+            yield one
+    finally:
+        await one.close()
+
+
+async def embedded(minilm: MiniLm, texts: list[str]) -> list[bytes]:
+    """However long a busy machine takes to start the process."""
+    while True:
+        try:
+            return await minilm.embed(texts)
+        except EngineDown as down:
+            if "loading" not in down.message:
+                raise
+
+
+@pytest.mark.parametrize("wrong", [REFUSED, SHORT, LEFT_OUT, GARBLED])
+async def test_a_wrong_answer_is_no_more_than_an_engine_that_is_down(
+    minilm: MiniLm, wrong: str
+) -> None:
+    (vector,) = await embedded(minilm, ["good"])
+    assert len(vector) == 4 * minilm.num_dimensions
+    with pytest.raises(EngineDown):
+        await embedded(minilm, ["good as well", wrong])
+
+
+async def test_what_was_found_before_a_failure_is_not_asked_for_again(
+    minilm: MiniLm, weights: Path
+) -> None:
+    good = [f"text {number}" for number in range(BATCH_TEXTS)]
+    with pytest.raises(EngineDown):
+        await embedded(minilm, [*good, REFUSED])
+    asked = weights.with_suffix(".asked").read_text().splitlines()
+    assert [json.loads(line) for line in asked] == [good, [REFUSED]]
+    assert len(await minilm.embed(good)) == BATCH_TEXTS
+    assert weights.with_suffix(".asked").read_text().splitlines() == asked
+
+
+async def test_weights_that_cannot_be_looked_at_are_no_more_than_down(weights: Path) -> None:
+    minilm = MiniLm(Settings(), Shelf(weights, ModelBroken("damaged")))
+    with pytest.raises(EngineDown, match="damaged"):
+        await minilm.embed(["anything"])
+    await minilm.close()
