@@ -4,7 +4,10 @@ import { parse, type AST } from 'svelte/compiler';
 import { expect, test } from 'vitest';
 import { de } from '$/words/de';
 import { en } from '$/words/en';
+import { memoryWords } from '$/words/memory';
+import { promptWords } from '$/words/prompts';
 import { spendingWords } from '$/words/spending';
+import { tokensWords } from '$/words/tokens';
 import { preferredLanguage } from '$/words/words';
 
 const SRC = join(import.meta.dirname, '..');
@@ -61,8 +64,20 @@ function sentences(part: object, at = ''): Map<string, string> {
 }
 
 /** Also what comes later than the rest. */
-const english = { ...en, spending: spendingWords('en') };
-const german = { ...de, spending: spendingWords('de') };
+const english = {
+	...en,
+	memory: memoryWords('en'),
+	prompts: promptWords('en'),
+	spending: spendingWords('en'),
+	tokens: tokensWords('en')
+};
+const german = {
+	...de,
+	memory: memoryWords('de'),
+	prompts: promptWords('de'),
+	spending: spendingWords('de'),
+	tokens: tokensWords('de')
+};
 
 test('no sentence is empty, in any language', () => {
 	for (const language of [english, german]) {

@@ -1,3 +1,4 @@
+import type { Left } from '$/memory/told';
 import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
@@ -58,6 +59,46 @@ export const chat: Words['chat'] = {
 		text: 'In deinen eigenen Worten, wenn du magst',
 		kept: 'Bleibt auf diesem Server, bei der Antwort.',
 		send: 'Rückmeldung senden'
+	},
+
+	seen: {
+		open: 'Was das Modell sah',
+		updated: 'Gedächtnis geändert',
+		updatedTo: (said: string) => `Gedächtnis geändert: ${said}`,
+		said: (text: string) => `„${text}“`,
+		undo: 'Rückgängig',
+		undoLabel: 'Rückgängig: Gedächtnis geändert',
+		notKept: 'Rückgängig gemacht: Das wird nicht behalten.',
+		keptAgain: 'Rückgängig gemacht: Das wird wieder behalten.',
+		suggested: (text: string) => `Soll ich mir das merken? „${text}“`,
+		yes: 'Ja',
+		no: 'Nein',
+		refused: 'Wird nicht behalten.',
+		accepted: 'Gemerkt',
+		settings: 'Wann gefragt wird',
+		used: (count: number) =>
+			`${whole(count)} ${count === 1 ? 'Erinnerung' : 'Erinnerungen'} benutzt`,
+		left: ({ numSummarised, numRecalled, numDropped }: Left) => {
+			const parts = [
+				[numSummarised, 'zusammengefasst'],
+				[numRecalled, 'nachgeschlagen'],
+				[numDropped, 'weggelassen']
+			] as const;
+			const told = parts.filter(([count]) => count > 0);
+			const [first = 0] = told[0] ?? [];
+			const noun = first === 1 ? 'ältere Nachricht' : 'ältere Nachrichten';
+			return told
+				.map(([count, what], i) => `${whole(count)} ${i === 0 ? `${noun} ` : ''}${what}`)
+				.join(', ');
+		}
+	},
+
+	temporary: {
+		name: 'Temporärer Chat',
+		about:
+			'Er steht nicht in der Liste, benutzt und hinterlässt keine Erinnerungen und ist nach einem Tag weg.',
+		turnOn: 'Zum temporären Chat machen',
+		turnOff: 'Zum bleibenden Chat machen'
 	},
 
 	share: {

@@ -7,11 +7,13 @@ export const desk: Words['desk'] = {
 	signOutFailed: 'Du bist noch angemeldet: Der Server war nicht erreichbar.',
 	actions: {
 		newChat: 'Neues Gespräch',
+		temporary: 'Neuer temporärer Chat',
 		palette: 'Ein Gespräch oder eine Aktion finden',
 		shortcuts: 'Tastenkürzel',
 		write: 'Zum Eingabefeld',
 		undo: 'Das Letzte rückgängig machen',
 		model: 'Modell wählen',
+		tokens: 'Sehen, wie aus Text Token werden',
 		stop: 'Antwort anhalten',
 		answerAgain: 'Noch einmal antworten',
 		goOn: 'Letzte Antwort weiterschreiben',
@@ -38,6 +40,8 @@ export const desk: Words['desk'] = {
 			keys: 'Einstellungen: API-Schlüssel',
 			appearance: 'Einstellungen: Darstellung',
 			chat: 'Einstellungen: Gespräch',
+			profile: 'Einstellungen: über dich',
+			memory: 'Einstellungen: Gedächtnis',
 			usage: 'Einstellungen: Verbrauch',
 			shares: 'Einstellungen: geteilte Links',
 			data: 'Einstellungen: Daten',
@@ -47,22 +51,32 @@ export const desk: Words['desk'] = {
 			models: 'Administration: Modelle',
 			limits: 'Administration: Grenzen',
 			everyone: 'Administration: Verbrauch aller',
-			prices: 'Administration: Preise'
+			prices: 'Administration: Preise',
+			prompts: 'Administration: Prompts',
+			comparisons: 'Administration: Fassungen von Prompts vergleichen',
+			changes: 'Administration: Protokoll der Änderungen'
 		}
 	},
 	also: {
 		newChat: 'Chat beginnen starten',
+		tokens: 'Tokenizer zählen',
 		appearance: 'Theme dunkel hell Sprache Schriftgröße Dichte',
 		chat: 'Voreinstellung Temperatur Sampling Anweisungen',
+		profile: 'Name eigene Anweisungen Stil Profil',
+		memory: 'merken vergessen Erinnerungen',
 		save: 'exportieren herunterladen drucken Datei',
 		data: 'Export Import herunterladen Sicherung ChatGPT Open WebUI',
 		keys: 'Token SDK curl',
 		account: 'Passwort Name Sitzungen',
 		usage: 'Token Kontingent Kosten übrig',
-		limits: 'Kontingent Token Anfragen'
+		limits: 'Kontingent Token Anfragen',
+		prompts: 'Vorlage Systemanweisung Fassung zurück Dekodierung',
+		comparisons: 'Experiment A/B-Test Varianten',
+		changes: 'Audit wer wann'
 	},
 	slash: {
 		new: 'neu',
+		temporary: 'temporär',
 		find: 'finden',
 		help: 'hilfe',
 		model: 'modell',

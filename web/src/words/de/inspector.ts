@@ -1,7 +1,7 @@
 import { numbersIn } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { whole, rough, duration } = numbersIn('de');
+const { whole, rough, oneDigit, duration } = numbersIn('de');
 
 export const inspector: Words['inspector'] = {
 	title: 'Im Inneren der Antwort',
@@ -22,7 +22,9 @@ export const inspector: Words['inspector'] = {
 		template: 'Vorlage',
 		system: 'System',
 		developer: 'Entwickler',
+		profile: 'Profil',
 		memory: 'Gedächtnis',
+		recalled: 'wieder gezeigt',
 		summary: 'Zusammenfassung',
 		file: 'Datei',
 		tool: 'Werkzeug',
@@ -68,10 +70,15 @@ export const inspector: Words['inspector'] = {
 		read: (cached, read) => `${whole(cached)} Token schon bekannt, ${whole(read)} gelesen`,
 		waited: (waitedMs, readMs) => `${duration(waitedMs)} gewartet, in ${duration(readMs)} gelesen`,
 		firstWords: 'Erste Wörter',
+		memoriesChanged: 'Gedächtnis geändert',
 		toolAskedFor: 'Nach einem Werkzeug gefragt',
+		toolReturned: 'Werkzeug hat geantwortet',
 		answerFinished: 'Antwort fertig',
 		written: (count) => `${whole(count)} Token`,
 		speed: (perSecond) => `${rough(perSecond)} je Sekunde`,
+		searched: (count) => `${whole(count)} auf der Suche danach berechnet`,
+		entropy: (bits) => `Entropie mindestens ${oneDigit(bits)} Bit`,
+		surprisal: (bits) => `Überraschung ${oneDigit(bits)} Bit`,
 		titleChosen: 'Titel gewählt',
 		turnFinished: 'Runde beendet',
 		turnFailed: 'Runde gescheitert'

@@ -13,6 +13,8 @@ export const settings: Words['settings'] = {
 		keys: 'API-Schlüssel',
 		appearance: 'Darstellung',
 		chat: 'Gespräch',
+		profile: 'Über dich',
+		memory: 'Gedächtnis',
 		usage: 'Verbrauch',
 		shares: 'Geteilte Links',
 		data: 'Daten',
@@ -22,7 +24,10 @@ export const settings: Words['settings'] = {
 		models: 'Modelle',
 		limits: 'Grenzen',
 		everyone: 'Verbrauch aller',
-		prices: 'Preise'
+		prices: 'Preise',
+		prompts: 'Prompts',
+		comparisons: 'Fassungen vergleichen',
+		changes: 'Protokoll der Änderungen'
 	},
 	cancel: 'Abbrechen',
 	saved: 'Gespeichert.',
@@ -135,6 +140,22 @@ export const settings: Words['settings'] = {
 			custom: { name: 'Eigene Werte', about: 'Für alle, die wissen, was sie tun.' }
 		},
 		modelDecides: 'das Modell entscheidet',
+		policies: 'Wie Wörter gewählt werden',
+		policy: {
+			sample: {
+				name: 'Zufällig',
+				about: 'Zieht jedes Wort aus den wahrscheinlichen. Richtig für das meiste.'
+			},
+			greedy: {
+				name: 'Gierig',
+				about: 'Nimmt immer das wahrscheinlichste Wort. Gleiche Frage, gleiche Antwort.'
+			},
+			beam: {
+				name: 'Strahlsuche',
+				about:
+					'Verfolgt mehrere Antworten und behält die, die im Ganzen am wahrscheinlichsten ist. Nur für kurze Antworten; langsam, und Wörter erscheinen spät.'
+			}
+		},
 		fields: {
 			temperature: {
 				name: 'Temperatur',
@@ -148,6 +169,10 @@ export const settings: Words['settings'] = {
 			min_p: {
 				name: 'Min-p',
 				about: 'Lässt weg, was viel unwahrscheinlicher ist als das Wahrscheinlichste.'
+			},
+			num_beams: {
+				name: 'Strahlen',
+				about: 'Wie viele Antworten verfolgt werden; leer sind es 4.'
 			},
 			max_tokens: { name: 'Längste Antwort', about: 'In Token; eines ist etwa ¾ eines Wortes.' },
 			seed: { name: 'Startwert', about: 'Gleicher Startwert und gleiche Frage: gleiche Antwort.' }

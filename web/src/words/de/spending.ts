@@ -38,6 +38,8 @@ export const spending: SpendingWords = {
 			tokens_per_day: (num) => `${whole(num)} Token pro Tag`
 		},
 		hint: 'Ein leeres Feld ist ohne Grenze; 0 erlaubt nichts.',
+		addressHint:
+			'Alle hinter einem Router teilen sich eine Adresse. Bei IPv6 zählt ein Netz (/64) als eine.',
 		none: 'keine Grenze',
 		asEveryone: 'wie alle',
 		asGroup: (name) => `wie die Gruppe ${name}`,

@@ -10,6 +10,8 @@ export const ui: Words['ui'] = {
 	notices: 'Meldungen',
 	showTyped: 'Eingabe zeigen',
 	hideTyped: 'Eingabe verbergen',
+	numCharsOf: (count: number, most: number) =>
+		`${count.toLocaleString('de')} von ${most.toLocaleString('de')} Zeichen`,
 	keys: {
 		ctrl: 'Strg',
 		alt: 'Alt',

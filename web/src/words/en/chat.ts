@@ -1,3 +1,4 @@
+import type { Left } from '$/memory/told';
 import { numbersIn } from '$/words/numbers';
 
 const { whole, rough, oneDigit, duration } = numbersIn('en');
@@ -58,6 +59,45 @@ export const chat = {
 		text: 'In your own words, if you like',
 		kept: 'Kept on this server, with the answer.',
 		send: 'Send feedback'
+	},
+
+	/** Below an answer: what was remembered or forgotten with it, and what the model saw. */
+	seen: {
+		open: 'What the model saw',
+		updated: 'Memory updated',
+		updatedTo: (said: string) => `Memory updated: ${said}`,
+		said: (text: string) => `“${text}”`,
+		undo: 'Undo',
+		undoLabel: 'Undo: Memory updated',
+		notKept: 'Undone: this is not remembered.',
+		keptAgain: 'Undone: this is remembered again.',
+		suggested: (text: string) => `Remember this? “${text}”`,
+		yes: 'Yes',
+		no: 'No',
+		refused: 'Not remembered.',
+		accepted: 'Remembered',
+		settings: 'When to ask',
+		used: (count: number) => `Used ${whole(count)} ${count === 1 ? 'memory' : 'memories'}`,
+		left: ({ numSummarised, numRecalled, numDropped }: Left) => {
+			const parts = [
+				[numSummarised, 'summarised'],
+				[numRecalled, 'looked up'],
+				[numDropped, 'left out']
+			] as const;
+			const told = parts.filter(([count]) => count > 0);
+			const [first = 0] = told[0] ?? [];
+			const noun = first === 1 ? 'older message' : 'older messages';
+			return told
+				.map(([count, what], i) => `${whole(count)} ${i === 0 ? `${noun} ` : ''}${what}`)
+				.join(', ');
+		}
+	},
+
+	temporary: {
+		name: 'Temporary chat',
+		about: 'It is not in the list, uses and leaves no memory, and is gone after a day.',
+		turnOn: 'Make this a temporary chat',
+		turnOff: 'Make this a chat that stays'
 	},
 
 	share: {

@@ -6,11 +6,13 @@ export const desk = {
 	signOutFailed: 'You are still signed in: the server could not be reached.',
 	actions: {
 		newChat: 'New chat',
+		temporary: 'New temporary chat',
 		palette: 'Find a conversation or an action',
 		shortcuts: 'Keyboard shortcuts',
 		write: 'Go to the message field',
 		undo: 'Undo what was just done',
 		model: 'Choose the model',
+		tokens: 'See how text becomes tokens',
 		stop: 'Stop the answer',
 		answerAgain: 'Answer again',
 		goOn: 'Continue the last answer',
@@ -37,6 +39,8 @@ export const desk = {
 			keys: 'Settings: API keys',
 			appearance: 'Settings: appearance',
 			chat: 'Settings: chat',
+			profile: 'Settings: about you',
+			memory: 'Settings: memory',
 			usage: 'Settings: usage',
 			shares: 'Settings: shared links',
 			data: 'Settings: data',
@@ -46,24 +50,34 @@ export const desk = {
 			models: 'Administration: models',
 			limits: 'Administration: limits',
 			everyone: 'Administration: usage of all',
-			prices: 'Administration: prices'
+			prices: 'Administration: prices',
+			prompts: 'Administration: prompts',
+			comparisons: 'Administration: compare versions of prompts',
+			changes: 'Administration: log of changes'
 		}
 	},
 	/** Other words an action is looked for by. */
 	also: {
 		newChat: 'conversation begin start',
+		tokens: 'tokenizer count',
 		appearance: 'theme dark light language text size density',
 		chat: 'preset temperature sampling instructions',
+		profile: 'name custom instructions style personalisation',
+		memory: 'remember forget memories personalisation',
 		save: 'export download print file',
 		data: 'export import download backup ChatGPT Open WebUI',
 		keys: 'token SDK curl',
 		account: 'password name sessions',
 		usage: 'tokens quota cost left',
-		limits: 'quota tokens requests'
+		limits: 'quota tokens requests',
+		prompts: 'template system instructions version roll back decoding',
+		comparisons: 'experiment A/B test variants',
+		changes: 'audit who when'
 	},
 	/** What can be written after `/`. The English names, which stand before them, always can. */
 	slash: {
 		new: 'new',
+		temporary: 'temporary',
 		find: 'find',
 		help: 'help',
 		model: 'model',

@@ -1,6 +1,6 @@
 import { numbersIn } from '$/words/numbers';
 
-const { whole, rough, duration } = numbersIn('en');
+const { whole, rough, oneDigit, duration } = numbersIn('en');
 
 /** The panel that looks inside an answer. */
 export const inspector = {
@@ -22,7 +22,9 @@ export const inspector = {
 		template: 'template',
 		system: 'system',
 		developer: 'developer',
+		profile: 'profile',
 		memory: 'memory',
+		recalled: 'recalled',
 		summary: 'summary',
 		file: 'file',
 		tool: 'tool',
@@ -67,10 +69,15 @@ export const inspector = {
 		waited: (waitedMs: number, readMs: number) =>
 			`waited ${duration(waitedMs)}, read in ${duration(readMs)}`,
 		firstWords: 'First words',
+		memoriesChanged: 'Memory changed',
 		toolAskedFor: 'Tool asked for',
+		toolReturned: 'Tool returned',
 		answerFinished: 'Answer finished',
 		written: (count: number) => `${whole(count)} ${count === 1 ? 'token' : 'tokens'}`,
 		speed: (perSecond: number) => `${rough(perSecond)} per second`,
+		searched: (count: number) => `${whole(count)} evaluated in search of them`,
+		entropy: (bits: number) => `entropy at least ${oneDigit(bits)} bits`,
+		surprisal: (bits: number) => `surprisal ${oneDigit(bits)} bits`,
 		titleChosen: 'Title chosen',
 		turnFinished: 'Turn finished',
 		turnFailed: 'Turn failed'

@@ -12,6 +12,8 @@ export const settings = {
 		keys: 'API keys',
 		appearance: 'Appearance',
 		chat: 'Chat',
+		profile: 'About you',
+		memory: 'Memory',
 		usage: 'Usage',
 		shares: 'Shared links',
 		data: 'Data',
@@ -21,7 +23,10 @@ export const settings = {
 		models: 'Models',
 		limits: 'Limits',
 		everyone: 'Usage of all',
-		prices: 'Prices'
+		prices: 'Prices',
+		prompts: 'Prompts',
+		comparisons: 'Compare versions',
+		changes: 'Log of changes'
 	},
 	cancel: 'Cancel',
 	saved: 'Saved.',
@@ -128,6 +133,22 @@ export const settings = {
 			custom: { name: 'My own numbers', about: 'For those who know what they do.' }
 		},
 		modelDecides: 'the model decides',
+		policies: 'How words are chosen',
+		policy: {
+			sample: {
+				name: 'Sampling',
+				about: 'Draws each word by chance from the likely ones. Right for most things.'
+			},
+			greedy: {
+				name: 'Greedy',
+				about: 'Always takes the likeliest word. The same question gives the same answer.'
+			},
+			beam: {
+				name: 'Beam search',
+				about:
+					'Follows several answers and keeps the likeliest as a whole. Short answers only; slow, and it shows words late.'
+			}
+		},
 		fields: {
 			temperature: {
 				name: 'Temperature',
@@ -136,6 +157,7 @@ export const settings = {
 			top_p: { name: 'Top-p', about: 'Chooses among the words that make up this share.' },
 			top_k: { name: 'Top-k', about: 'Chooses among so many likeliest words; 0 is all.' },
 			min_p: { name: 'Min-p', about: 'Leaves out words much unlikelier than the likeliest.' },
+			num_beams: { name: 'Beams', about: 'How many answers are followed; 4 if empty.' },
 			max_tokens: { name: 'Longest answer', about: 'In tokens; about ¾ of a word each.' },
 			seed: { name: 'Seed', about: 'The same seed and question give the same answer.' }
 		},

@@ -38,6 +38,8 @@ export const spending = {
 			tokens_per_day: (num: number) => `${many(num, 'token', 'tokens')} a day`
 		},
 		hint: 'An empty field is without a limit; 0 allows nothing.',
+		addressHint:
+			'Everyone behind one router shares an address. Of IPv6, a network (/64) counts as one.',
 		none: 'no limit',
 		asEveryone: 'as everyone',
 		asGroup: (name: string) => `as the group ${name}`,

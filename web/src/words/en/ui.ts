@@ -8,6 +8,8 @@ export const ui = {
 	notices: 'Notices',
 	showTyped: 'Show what you type',
 	hideTyped: 'Hide what you type',
+	numCharsOf: (count: number, most: number) =>
+		`${count.toLocaleString('en')} of ${most.toLocaleString('en')} characters`,
 	/** What is printed on the keys of a keyboard. */
 	keys: {
 		ctrl: 'Ctrl',

@@ -1,0 +1,105 @@
+"""Ask real models what our prompts ask, and hold what they say against the checks in each file.
+
+    make prompts                       every model that is here
+    make prompts ARGS="title summary"  only these prompts
+
+Answers are decoded greedily: the same model says the same each time.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from hitsend.engine import Catalogue, Engine, Generated, LlamaEngine
+from hitsend.messages import Message, Sampling, Text
+from hitsend.prompts import Check, PromptText, checks, laid_over, render_chat, shipped
+from hitsend.settings import Settings
+
+GREEDY = Sampling(temperature=0.0, max_tokens=120)
+ANSWER_S = 120.0
+
+
+@dataclass(frozen=True)
+class Checked:
+    prompt: PromptText
+    check: Check
+    written: str
+    seconds: float
+
+    @property
+    def failures(self) -> list[str]:
+        return self.check.failures(self.written)
+
+
+async def checked(
+    engine: Engine, model: str, names: Collection[str]
+) -> AsyncGenerator[Checked, None]:
+    for name in names:
+        prompt = shipped()[name]
+        for check in checks()[name]:
+            if check.is_for(model):
+                began = time.monotonic()
+                written = await ask(engine, model, prompt, check)
+                yield Checked(prompt, check, written, time.monotonic() - began)
+
+
+async def ask(engine: Engine, model: str, prompt: PromptText, check: Check) -> str:
+    asked = await engine.encode(model, conversation(prompt, check, model))
+    sampling = replace(laid_over(prompt.sampling, GREEDY), temperature=0.0)
+    said = ""
+    async with asyncio.timeout(ANSWER_S), aclosing(engine.generate(asked, sampling)) as steps:
+        async for step in steps:
+            said += step.text if isinstance(step, Generated) else ""
+    return said
+
+
+def conversation(prompt: PromptText, check: Check, model: str) -> list[Message]:
+    """A note stands before the question, in the same message; instructions before all."""
+    messages = [*render_chat(prompt, check.values, model)]
+    if not check.ask:
+        return messages
+    question = Text(check.ask)
+    if not prompt.name.endswith("_note"):
+        return [*messages, Message("user", (question,), "user")]
+    note = Text(messages[0].text + "\n\n")
+    return [Message("user", (note, question), "user")]
+
+
+async def main(names: Collection[str]) -> int:
+    catalogue, num_failed = Catalogue(Settings().models_dir, None), 0
+    for offer in await LlamaEngine(Settings(), catalogue).offers():
+        if offer.is_here:
+            num_failed += await check_model(offer.name, names, catalogue)
+    return 1 if num_failed else 0
+
+
+def settings_for(model: str) -> Settings:
+    """One slot, so that answers repeat; one thread, so that other work slows it little."""
+    return Settings(
+        model=model, num_slots=1, num_threads=1, num_window_tokens=2048, engine_wait_s=120.0
+    )
+
+
+async def check_model(model: str, names: Collection[str], catalogue: Catalogue) -> int:
+    engine, num_failed = LlamaEngine(settings_for(model), catalogue), 0
+    await engine.start()
+    try:
+        print(f"\n{model}\n{'prompt':24}{'version':>8}{'seconds':>9}  result")
+        async for one in checked(engine, model, names):
+            num_failed += bool(one.failures)
+            result = "; ".join(one.failures) or "ok"
+            print(f"{one.prompt.name:24}{one.prompt.version:>8}{one.seconds:>9.1f}  {result}")
+            if one.failures:
+                print(f"    {one.written!r}")
+    finally:
+        await engine.close()
+    return num_failed
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1:] or list(shipped()))))

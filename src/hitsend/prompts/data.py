@@ -1,0 +1,36 @@
+"""Text from elsewhere, marked as what it is: something to know, not something to do.
+
+What people had remembered, files, pages and the results of tools may say anything. Between the
+marks they can say it, but not end them.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from hitsend.canonical import canonical
+
+
+def as_data(label: str, text: str) -> str:
+    """Between `<label>` and `</label>`, neither of which can stand in the text itself."""
+    inside = _opening(label).sub("(", cleaned(text))
+    gap = "\n" if "\n" in inside else ""
+    return f"<{label}>{gap}{inside}{gap}</{label}>"
+
+
+def cleaned(text: str) -> str:
+    """Canonical, with nothing at its beginning that would join what stands before."""
+    text = canonical(text).strip()
+    while text and unicodedata.combining(text[0]):
+        text = text[1:].lstrip()
+    return text
+
+
+@lru_cache(maxsize=64)
+def _opening(label: str) -> re.Pattern[str]:
+    """Also where it only looks like the mark: models are not strict about spaces and case."""
+    assert LABEL.fullmatch(label)
+    return re.compile(rf"[<\uff1c\ufe64\u2039](?=\s{{0,8}}/?\s{{0,8}}{label})", re.IGNORECASE)
+
+
+LABEL = re.compile(r"[a-z][a-z_]{0,30}")

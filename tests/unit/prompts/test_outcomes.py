@@ -1,0 +1,142 @@
+"""What is said of an experiment is no more than what it showed."""
+
+from random import Random
+from statistics import fmean
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitsend.messages import Rating
+from hitsend.prompts.intervals import around_mean, student, welch, wilson
+from hitsend.prompts.outcomes import is_declining, outcome
+
+
+class Turn(msgspec.Struct, frozen=True):
+    version: int
+    user_id: str
+    num_output_tokens: int = 100
+    rating: Rating | None = None
+    beginning: str = "Certainly"
+    num_input_tokens: int = 50
+    seconds: float | None = 2.0
+    first_word_ms: float | None = 300.0
+
+
+def people(version: int, num: int, num_up: int, num_turns: int = 1) -> list[Turn]:
+    return [
+        Turn(version, f"{version}-{person}", rating="up" if person < num_up else "down")
+        for person in range(num)
+        for _ in range(num_turns)
+    ]
+
+
+def test_few_people_tell_nothing_however_often_they_ask() -> None:
+    seen = outcome([1, 1001], people(1, 4, 0, 500) + people(1001, 4, 4, 500))
+    assert seen.words.startswith("Cannot tell yet: each version needs 5 people")
+    assert seen.differences == ()
+    assert [variant.num_turns for variant in seen.variants] == [2000, 2000]
+
+
+def test_what_chance_could_have_done_is_not_called_better() -> None:
+    seen = outcome([1, 1001], people(1, 20, 9) + people(1001, 20, 12))
+    assert seen.words.startswith("Cannot tell yet: chance alone")
+    assert {one.verdict for one in seen.differences} == {"unclear"}
+
+
+def test_what_chance_could_not_is() -> None:
+    seen = outcome([1, 1001], people(1, 200, 60) + people(1001, 200, 160))
+    assert seen.words.startswith("Version 1001 is better than 1: answers that are liked")
+    liked = next(one for one in seen.differences if one.measure == "liked")
+    assert 0.3 < liked.low < 0.5 < liked.high < 0.7
+
+
+def test_a_person_who_asks_a_hundred_times_is_one_witness() -> None:
+    often = [Turn(1001, "one", rating="up") for _ in range(1000)]
+    seen = outcome([1, 1001], people(1, 50, 25) + people(1001, 50, 25) + often)
+    liked = seen.variants[1].means["liked"]
+    assert liked.num_people == 51
+    assert liked.value < 0.52
+    assert "liked" not in seen.words
+
+
+def test_longer_answers_are_neither_better_nor_worse() -> None:
+    longer = [Turn(1001, f"l{n}", num_output_tokens=200 + n % 7) for n in range(40)]
+    usual = [Turn(1, f"u{n}", num_output_tokens=100 + n % 7) for n in range(40)]
+    seen = outcome([1, 1001], longer + usual)
+    assert "Version 1001 differs from 1: the length of answers, 98.8" in seen.words
+    assert next(d for d in seen.differences if d.measure == "answer_tokens").verdict == "more"
+
+
+def test_no_turn_of_a_version_that_is_not_compared_counts() -> None:
+    assert outcome([1, 1001], people(7, 9, 9)).variants[0].num_turns == 0
+
+
+def test_among_many_experiments_that_show_nothing_few_claim_something() -> None:
+    chance = Random(5)
+    claims = 0
+    for _ in range(200):
+        turns = [
+            Turn(
+                version=chance.choice((1, 1001)),
+                user_id=str(person),
+                num_output_tokens=int(chance.gauss(100, 30)),
+                rating=chance.choice(("up", "down")),
+                seconds=chance.expovariate(1),
+            )
+            for person in range(60)
+        ]
+        claims += "Cannot tell" not in outcome([1, 1001], turns).words
+    assert claims <= 16
+
+
+@given(st.floats(0, 1), st.integers(1, 10_000))
+def test_the_interval_of_a_share_holds_the_share_and_is_one(share: float, num: int) -> None:
+    low, high = wilson(share, num)
+    assert 0 <= low <= share + 1e-9
+    assert share - 1e-9 <= high <= 1
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50))
+def test_the_interval_of_a_mean_holds_the_mean(values: list[float]) -> None:
+    around = around_mean(values)
+    assert around is not None
+    assert around.low <= fmean(values) + 1e-6
+    assert fmean(values) - 1e-6 <= around.high
+
+
+def test_the_formulas_give_the_numbers_of_the_textbooks() -> None:
+    assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert [student(0.975, df) for df in (4, 10, 30)] == pytest.approx(
+        [2.776, 2.228, 2.042], rel=0.01
+    )
+    low, high = welch([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], 0.05)
+    assert (low, high) == pytest.approx((-0.91, 6.91), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I cannot assist you with this request.",
+        "As an AI language model, I am unable to open files.",
+        "Es tut mir leid, aber ich kann dir dabei nicht helfen.",
+        "Leider kann ich das nicht beantworten.",
+    ],
+)
+def test_an_answer_that_declines_is_recognised(text: str) -> None:
+    assert is_declining(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Paris is the capital of France.",
+        "The poet says: I cannot go on.",
+        "Sorry to hear that! Try this. I can't promise anything.",
+        "",
+    ],
+)
+def test_an_answer_that_answers_is_not(text: str) -> None:
+    assert not is_declining(text)
