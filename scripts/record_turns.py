@@ -16,6 +16,7 @@ from hitsend.events import (
     AnswerStarted,
     AnyEvent,
     ContextBuilt,
+    MemoriesChanged,
     MessageAdded,
     PromptEncoded,
     PromptRead,
@@ -26,12 +27,25 @@ from hitsend.events import (
     TextArrived,
     TitleChosen,
     ToolCallArrived,
+    ToolReturned,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
     TurnStarted,
 )
-from hitsend.messages import Alternative, Message, Sampling, Text, Token, ToolCall, Usage
+from hitsend.messages import (
+    Alternative,
+    ChangedMemory,
+    Message,
+    Sampling,
+    Seen,
+    Text,
+    Token,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UsedPrompt,
+)
 from hitsend.wire.message import Origin, message
 from hitsend.wire.sse import DONE
 from hitsend.wire.v1 import V1View
@@ -138,6 +152,32 @@ def title() -> Events:
     yield from finished(4)
 
 
+def remembered() -> Events:
+    """Memories are shown to the model, one is added on the way, one is suggested afterwards."""
+    start, built, *rest = begun("Remember that I bake.")
+    seen = Seen(memories=("m1", "m2"), prompts=(UsedPrompt("system", 1),))
+    yield start
+    yield msgspec.structs.replace(built, seen=seen)
+    yield from rest[:-2]
+    yield MemoriesChanged((ChangedMemory("m3", "added"),))
+    yield from rest[-2:]
+    yield from said("I", " will.")
+    yield from finished(2)
+    yield MemoriesChanged((ChangedMemory("m4", "suggested"),))
+
+
+def asked_for() -> Events:
+    """The model asked for a tool of ours, and its answer went on."""
+    yield from begun("It would be kind to remember that I bake.")
+    yield from said("")
+    yield ToolCallArrived(ToolCall("call_1", "remember", '{"text":"I bake."}'))
+    yield ToolReturned(ToolResult("call_1", "1 changed"))
+    yield MemoriesChanged((ChangedMemory("m1", "added"),))
+    yield PromptRead(9, 6, 0.2, 15.5)
+    yield from said("I", " will.")
+    yield from finished(3)
+
+
 def variant() -> Events:
     """Another answer to a message that is there already."""
     start, *_, answer, read = begun("")
@@ -203,6 +243,23 @@ def long() -> Events:
     yield from finished(840)
 
 
+def searched() -> Events:
+    """Found by a beam search, told when it was certain, and cut for lack of room."""
+    start, *rest = begun("Finish: the quick brown")
+    yield msgspec.structs.replace(start, sampling=Sampling(policy="beam", max_tokens=3))
+    yield from rest
+    yield from said(" fox", " jumps", " over")
+    usage = Usage(
+        *(12, 8, 3, 0.4, 21.5, 30.0),
+        entropy=1.25,
+        surprisal=0.4,
+        is_truncated=True,
+        num_searched_tokens=17,
+    )
+    yield AnswerFinished(ANSWER, "length", usage)
+    yield TurnFinished("length")
+
+
 def stamped(events: Events) -> list[Stamped]:
     return [Stamped(i, 2.5 * i, event) for i, event in enumerate(events, 1)]
 
@@ -233,11 +290,14 @@ RECORDED = (
     failed_before_answering,
     tools,
     title,
+    remembered,
+    asked_for,
     variant,
     continued,
     delayed,
     warmed,
     long,
+    searched,
 )
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import ts from 'typescript-eslint';
 
 /** The direction of imports, top to bottom. Each row may use what stands below it. */
 const rows = [
-	['chat', 'inspector', 'palette', 'settings', 'shared', 'sidebar', 'way_in'],
+	['chat', 'inspector', 'palette', 'settings', 'shared', 'sidebar', 'tokens', 'way_in'],
 	['state'],
 	['gate'],
 	['turn'],

@@ -101,9 +101,12 @@ class TooFast(Refused):
         param: str | None = None,
         retry_after_s: float | None = None,
         allowances: Sequence[Allowance] = (),
+        is_shared: bool = False,
     ) -> None:
+        """`is_shared`: it was a limit that others use up too, such as an address's."""
         super().__init__(message, param=param, retry_after_s=retry_after_s)
         self.allowances = allowances
+        self.is_shared = is_shared
 
 
 class QuotaSpent(TooFast):

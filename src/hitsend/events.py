@@ -13,7 +13,17 @@ from typing import Literal, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hitsend.messages import Message, Sampling, Source, Token, ToolCall, Usage
+from hitsend.messages import (
+    ChangedMemory,
+    Message,
+    Sampling,
+    Seen,
+    Source,
+    Token,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 
 Action: TypeAlias = Literal["next", "variant", "continue"]
 """A new message, another answer to the same message, or more of an answer that was cut short."""
@@ -52,12 +62,16 @@ class Section(msgspec.Struct, frozen=True):
     source: Source
     num_messages: int
     num_chars: int
+    num_tokens: int = 0
+    """As the model counts them. Not known in older records."""
 
 
 class ContextBuilt(Event, frozen=True):
-    """What the model could be shown, in the order it would see it."""
+    """What the model is shown, in the order it sees it, and what of the conversation it is not."""
 
     sections: tuple[Section, ...]
+    seen: Seen | None = None
+    """None where that is the newest messages alone."""
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -141,12 +155,26 @@ class TextArrived(Event, frozen=True):
     tokens: tuple[Token, ...] = ()
     first_word_ms: float | UnsetType = UNSET
     """Only where the first word is among them: when it came, counted from Send."""
+    num_searched_tokens: int | UnsetType = UNSET
+    """Of a beam search: tokens evaluated since the last arrival, of which there may be none yet."""
 
 
 class ToolCallArrived(Event, frozen=True):
     """The model asked for a tool."""
 
     call: ToolCall
+
+
+class ToolReturned(Event, frozen=True):
+    """What came of a tool the model asked for. The answer goes on, knowing it."""
+
+    result: ToolResult
+
+
+class MemoriesChanged(Event, frozen=True):
+    """The person asked to have something remembered or forgotten, or might want to."""
+
+    changed: tuple[ChangedMemory, ...]
 
 
 class AnswerFinished(Event, frozen=True):
@@ -166,7 +194,7 @@ class TitleChosen(Event, frozen=True):
 
 class TurnFinished(Event, frozen=True):
     """The end of a turn that went as it should, or that the person or a restart cut short. Only a
-    title may follow."""
+    title, or a memory that is suggested, may follow."""
 
     ending: Ending
 
@@ -192,6 +220,8 @@ AnyEvent: TypeAlias = (
     | PromptRead
     | TextArrived
     | ToolCallArrived
+    | ToolReturned
+    | MemoriesChanged
     | AnswerFinished
     | TitleChosen
     | TurnFinished
@@ -225,8 +255,10 @@ def joined(arrivals: Sequence[TextArrived]) -> TextArrived:
     if len(arrivals) == 1:
         return arrivals[0]
     told = (arrival.first_word_ms for arrival in arrivals)
+    searched = [n for arrival in arrivals if (n := arrival.num_searched_tokens) is not UNSET]
     return TextArrived(
         "".join(arrival.text for arrival in arrivals),
         tuple(chain.from_iterable(arrival.tokens for arrival in arrivals)),
         next((first_word_ms for first_word_ms in told if first_word_ms is not UNSET), UNSET),
+        sum(searched) if searched else UNSET,
     )

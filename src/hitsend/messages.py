@@ -11,8 +11,10 @@ Source: TypeAlias = Literal[
     "template",
     "system",
     "developer",
+    "profile",
     "memory",
     "summary",
+    "recalled",
     "file",
     "tool",
     "history",
@@ -20,11 +22,14 @@ Source: TypeAlias = Literal[
     "answer",
 ]
 """Where a piece of the prompt came from. `template` is the model's own scaffolding, `answer` the
-beginning of the answer that is continued."""
+beginning of the answer that is continued, `recalled` an older part of the conversation that is
+shown again because it is about the question."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
     text: str
+    source: Source | UnsetType = UNSET
+    """Where it came from, if not from where its message did: a note in front of a question."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", tag_field="kind"):
@@ -53,12 +58,60 @@ class Message(msgspec.Struct, frozen=True):
         """What a person would read of it."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
+    @property
+    def own_text(self) -> str:
+        """The same, without notes that were put in front of it."""
+        texts = (part for part in self.parts if isinstance(part, Text))
+        return "".join(part.text for part in texts if part.source is UNSET)
+
+
+def source_of(part: Part, message: Message) -> Source:
+    """Where a part of the message came from."""
+    if isinstance(part, Text) and part.source is not UNSET:
+        return part.source
+    return message.source
+
 
 class Begun(Message, frozen=True):
     """An answer that was cut short and is to be continued."""
 
     token_ids: tuple[int, ...] = ()
     """The very tokens it was written in, where the same model goes on and all are known."""
+
+
+MemoryChange: TypeAlias = Literal["added", "removed", "suggested"]
+
+
+class ChangedMemory(msgspec.Struct, frozen=True):
+    """A memory that came or went in a turn. What it says is the memory's alone: who deletes it
+    finds it nowhere else."""
+
+    memory_id: str
+    change: MemoryChange
+
+
+class UsedPrompt(msgspec.Struct, frozen=True):
+    """A prompt of ours that a turn was asked with."""
+
+    name: str
+    version: int
+    experiment_id: str | UnsetType = UNSET
+    """The comparison of versions it was chosen by, if any."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the model saw before it answered, besides the newest messages: by name only."""
+
+    starts_at: str | None = None
+    """The first message of the conversation that was shown whole. None: all were."""
+    memories: tuple[str, ...] = ()
+    recalled: tuple[str, ...] = ()
+    """Older answers that were shown again, each with its question."""
+    summaries: tuple[str, ...] = ()
+    num_dropped_messages: int = 0
+    """In no summary either, and not recalled."""
+    prompts: tuple[UsedPrompt, ...] = ()
+    changed: tuple[ChangedMemory, ...] = ()
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -74,8 +127,17 @@ Bias: TypeAlias = tuple[Annotated[int, Meta(ge=0)], Annotated[float, Meta(ge=-10
 """A token id, and how much likelier (or less) it is made."""
 
 
+Policy: TypeAlias = Literal["sample", "greedy", "beam"]
+"""How an answer is looked for: by chance among the likely tokens, always the likeliest token, or
+the likeliest of several answers followed side by side."""
+
+MAX_BEAM_TOKENS = 512
+"""Every token of a beam search is weighed once for each beam."""
+
+
 class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the next token is chosen. Out of range is refused, never clamped in silence.
+    """How the next token is chosen. Out of range is refused, never clamped in silence; so is what
+    contradicts its policy.
 
     The engine fills in what is None with the model's own default.
     """
@@ -95,6 +157,26 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many alternatives to record for each token."""
     json_schema: str | None = None
     """JSON Schema, as JSON, that the answer is made to follow."""
+    policy: Policy = "sample"
+    num_beams: Annotated[int, Meta(ge=2, le=8)] = 4
+    """How many answers a beam search follows."""
+
+    def __post_init__(self) -> None:
+        if self.policy == "sample":
+            return
+        if self.temperature:
+            raise ValueError(f"`{self.policy}` leaves nothing to chance: leave out `temperature`")
+        if self.policy == "beam":
+            self._check_beam()
+
+    def _check_beam(self) -> None:
+        for name in ("presence_penalty", "frequency_penalty", "logit_bias", "json_schema"):
+            if getattr(self, name):
+                raise ValueError(f"`beam` weighs what the model would say: leave out `{name}`")
+        if self.repeat_penalty not in (None, 1.0):
+            raise ValueError("`beam` weighs what the model would say: leave out `repeat_penalty`")
+        if self.max_tokens is not None and self.max_tokens > MAX_BEAM_TOKENS:
+            raise ValueError(f"`beam` takes `max_tokens` of at most {MAX_BEAM_TOKENS}")
 
 
 UNTOLD = -1
@@ -133,6 +215,15 @@ class Usage(msgspec.Struct, frozen=True):
     is_estimated: bool = False
     first_word_ms: float | UnsetType = UNSET
     """From Send to the first word. Not there while nothing was said, and in older records."""
+    entropy: float | UnsetType = UNSET
+    """How open the choice of a token was on average, in bits. At least: what was not recorded of a
+    distribution counts as one token. Not there where no alternatives were recorded."""
+    surprisal: float | UnsetType = UNSET
+    """How unlikely the chosen tokens were on average, in bits, where that is known."""
+    is_truncated: bool = False
+    """The answer ended for lack of room."""
+    num_searched_tokens: int | UnsetType = UNSET
+    """Tokens evaluated for all hypotheses of a beam search, of which the answer is one."""
 
 
 Rating: TypeAlias = Literal["up", "down"]

@@ -31,6 +31,8 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     parent_id: str | None = None
     """What the message follows; for a variant, the message to answer again; to continue, the
     answer that was cut short."""
+    is_temporary: bool = False
+    """The conversation that this begins is in no list, has no memory, and is gone after a day."""
     message_id: str | None = None
     text: str = ""
     given: tuple[Message, ...] = ()
@@ -42,12 +44,14 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     """The same key asks for the same turn, however often it comes."""
     key_id: str | None = None
     """The API key it came with."""
+    address: str | None = None
+    """Where it came from."""
     warmth: Warmth | None = None
 
     @property
     def fingerprint(self) -> str:
         """Of what is asked for: not of how it came, or of what it is called."""
-        asked = msgspec.structs.replace(self, key=None, key_id=None, warmth=None)
+        asked = msgspec.structs.replace(self, key=None, key_id=None, address=None, warmth=None)
         return hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
 
 

@@ -86,6 +86,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str, about("Catalogue name, path of a GGUF file, or hub name; `auto` is the default model.")
     ] = "auto"
     hub_url: Annotated[str | None, about("Address of a model hub, for models by hub name.")] = None
+    embeddings: Annotated[
+        Literal["minilm", "words", "off"],
+        about(
+            "How texts are compared: by meaning (a small model, fetched at the first need), by "
+            "their words, or not at all. The scripted engine always uses words."
+        ),
+    ] = "minilm"
     num_slots: Annotated[int, Meta(ge=1, le=64, description="Answers decoded at once.")] = 4
     num_threads: Annotated[
         int, Meta(ge=0, le=1024, description="Threads the engine uses; 0 is one per core.")

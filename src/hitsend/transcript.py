@@ -18,6 +18,7 @@ from hitsend.events import (
     AnyEvent,
     ContextBuilt,
     Ending,
+    MemoriesChanged,
     MessageAdded,
     PromptEncoded,
     PromptRead,
@@ -25,13 +26,14 @@ from hitsend.events import (
     TextArrived,
     TitleChosen,
     ToolCallArrived,
+    ToolReturned,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
     TurnStarted,
     merged,
 )
-from hitsend.messages import Part, Role, Text, Usage
+from hitsend.messages import Part, Role, Seen, Text, Usage
 
 Status: TypeAlias = Literal["in_progress", "finished", "partial", "failed"]
 
@@ -51,6 +53,8 @@ class Said(msgspec.Struct, frozen=True):
     """As far as it is known: an answer cut short has cost what it has cost."""
     problem: str | None = None
     """Why it failed, as the person was told."""
+    seen: Seen | None = None
+    """Of an answer: what else the model saw, where that was anything."""
 
     @property
     def text(self) -> str:
@@ -63,6 +67,7 @@ class Transcript(msgspec.Struct, frozen=True):
     ending: Ending | None = None
     """None while the turn runs."""
     failure: TurnFailed | None = None
+    seen: Seen | None = None
 
 
 EMPTY = Transcript()
@@ -79,8 +84,12 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             said = Said(message_id, parent_id, message.role, message.parts, "finished")
             return _with(transcript, messages=(*transcript.messages, said))
         case AnswerStarted(message_id=message_id, parent_id=parent_id):
-            said = Said(message_id, parent_id, "assistant", (), "in_progress")
+            said = Said(message_id, parent_id, "assistant", (), "in_progress", seen=transcript.seen)
             return _with(transcript, messages=(*transcript.messages, said))
+        case ContextBuilt(seen=seen):
+            return _with(transcript, seen=seen)
+        case MemoriesChanged():
+            return _with_changed(transcript, event)
         case PromptRead():
             return _with_last(transcript, usage=_usage_of_prompt(event))
         case TextArrived(text=text):
@@ -89,6 +98,8 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             return _with_last(transcript, parts=_appended(last.parts, text), usage=usage)
         case ToolCallArrived(call=call):
             return _with_last(transcript, parts=(*transcript.messages[-1].parts, call))
+        case ToolReturned(result=result):
+            return _with_last(transcript, parts=(*transcript.messages[-1].parts, result))
         case AnswerFinished(ending=ending, usage=usage):
             return _closed(transcript, ending, usage)
         case TitleChosen(title=title):
@@ -98,14 +109,7 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
         case TurnFailed():
             failed = _closed(transcript, "failed", problem=event.message)
             return _with(failed, ending="failed", failure=event)
-        case (
-            TurnStarted()
-            | ContextBuilt()
-            | PromptEncoded()
-            | TurnAccepted()
-            | PromptWarmed()
-            | AnswerDelayed()
-        ):
+        case TurnStarted() | PromptEncoded() | TurnAccepted() | PromptWarmed() | AnswerDelayed():
             return transcript
         case _:
             assert_never(event)
@@ -120,6 +124,15 @@ def _with_last(transcript: Transcript, **changes: object) -> Transcript:
     return _with(transcript, messages=(*before, msgspec.structs.replace(last, **changes)))
 
 
+def _with_changed(transcript: Transcript, event: MemoriesChanged) -> Transcript:
+    """Told with the answer, whether it has begun, has ended, or is yet to come."""
+    before = transcript.seen or Seen()
+    seen = msgspec.structs.replace(before, changed=before.changed + event.changed)
+    changed = _with(transcript, seen=seen)
+    is_answering = bool(transcript.messages) and transcript.messages[-1].role == "assistant"
+    return _with_last(changed, seen=seen) if is_answering else changed
+
+
 def _usage_of_prompt(read: PromptRead) -> Usage:
     return Usage(
         num_input_tokens=read.num_cached_tokens + read.num_evaluated_tokens,
@@ -132,6 +145,9 @@ def _usage_of_prompt(read: PromptRead) -> Usage:
 def _with_output(usage: Usage, arrived: TextArrived) -> Usage:
     total = usage.num_output_tokens + len(arrived.tokens)
     counted = msgspec.structs.replace(usage, num_output_tokens=total)
+    if arrived.num_searched_tokens is not UNSET:
+        searched = (counted.num_searched_tokens or 0) + arrived.num_searched_tokens
+        counted = msgspec.structs.replace(counted, num_searched_tokens=searched)
     return _with_first_word(counted, arrived.first_word_ms)
 
 

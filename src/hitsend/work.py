@@ -18,6 +18,7 @@ from hitsend.errors import HitsendError, StoreDown, Unavailable
 from hitsend.events import (
     AnyEvent,
     Ending,
+    MemoriesChanged,
     Stamped,
     TextArrived,
     TitleChosen,
@@ -192,8 +193,8 @@ class Work:
         return batch
 
     def _add(self, event: AnyEvent) -> None:
-        """After its end a turn may name the conversation, and that is all."""
-        if self._has_ended and not isinstance(event, TitleChosen):
+        """After its end a turn may name the conversation and suggest what to remember: no more."""
+        if self._has_ended and not isinstance(event, TitleChosen | MemoriesChanged):
             return
         self._has_ended = self._has_ended or is_end(event)
         if not self._untold:

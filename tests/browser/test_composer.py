@@ -136,6 +136,7 @@ def test_what_is_sent_offline_waits_can_be_taken_back_and_goes_out_once(ada: Per
     assert said == [["!script\nfirst"], ["!script\nsecond thought"]]
 
 
+@pytest.mark.parametrize("service_workers", ["allow"])
 def test_what_waits_for_the_connection_outlives_a_reload(ada: Person) -> None:
     ada.page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     ada.page.context.set_offline(True)

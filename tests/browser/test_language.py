@@ -26,6 +26,9 @@ SECTIONS = [
     "limits",
     "everyone",
     "prices",
+    "prompts",
+    "comparisons",
+    "changes",
 ]
 SAID = """
 () => [

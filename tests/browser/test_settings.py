@@ -2,17 +2,12 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import pytest
 from playwright.sync_api import Locator, expect
 from tests.browser.world import PASSWORD, Person, Server
-
-
-@pytest.fixture
-def service_workers() -> Literal["allow", "block"]:
-    return "block"
 
 
 def confirm(person: Person, action: str) -> None:

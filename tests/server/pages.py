@@ -89,7 +89,8 @@ class Follower:
     @property
     def messages(self) -> list[Any]:
         trees = [cast(Frame, self.decoder.tree(c)) for c in self.decoder.channels]
-        return [tree["message"] for tree in trees]
+        said = [tree["message"] for tree in trees]
+        return [one for one in said if "seen_source" not in one["metadata"]]
 
     @property
     def text(self) -> str:

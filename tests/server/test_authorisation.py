@@ -13,11 +13,13 @@ from hitsend.server.people import COOKIE
 from hitsend.server.routes import ROUTES, SOCKETS
 
 FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
+CONTEXT = "/backend-api/conversation/{conversation_id}/message/{message_id}/context"
 EXPECTED = {
     "GET /": Access.ANYONE,
     "GET /c/{conversation_id}": Access.ANYONE,
     "GET /invite/{token}": Access.ANYONE,
     "GET /share/{share_id}": Access.ANYONE,
+    "GET /tokens": Access.ANYONE,
     "GET /assets/{name}": Access.ANYONE,
     "GET /icons/{name}": Access.ANYONE,
     "GET /manifest.webmanifest": Access.ANYONE,
@@ -38,6 +40,16 @@ EXPECTED = {
     "GET /backend-api/people": Access.ADMIN,
     "PATCH /backend-api/people/{user_id}": Access.ADMIN,
     "DELETE /backend-api/people/{user_id}": Access.ADMIN,
+    "GET /backend-api/user_system_messages": Access.SESSION,
+    "PUT /backend-api/user_system_messages": Access.SESSION,
+    "GET /backend-api/memories": Access.SESSION,
+    "POST /backend-api/memories": Access.SESSION,
+    "GET /backend-api/memories/export": Access.SESSION,
+    "PATCH /backend-api/memories/{memory_id}": Access.SESSION,
+    "DELETE /backend-api/memories/{memory_id}": Access.SESSION,
+    "POST /backend-api/memories/{memory_id}/bring_back": Access.SESSION,
+    "POST /backend-api/memories/{memory_id}/accept": Access.SESSION,
+    "DELETE /backend-api/memories": Access.SESSION,
     "GET /backend-api/sessions": Access.SESSION,
     "DELETE /backend-api/sessions/{session_id}": Access.SESSION,
     "GET /backend-api/keys": Access.SESSION,
@@ -65,6 +77,15 @@ EXPECTED = {
     "GET /backend-api/prices": Access.ADMIN,
     "PUT /backend-api/prices/{model:path}": Access.ADMIN,
     "DELETE /backend-api/prices/{model:path}": Access.ADMIN,
+    "GET /backend-api/admin/prompts": Access.ADMIN,
+    "POST /backend-api/admin/prompts/{name}/versions": Access.ADMIN,
+    "PUT /backend-api/admin/prompts/{name}": Access.ADMIN,
+    "POST /backend-api/admin/prompts/{name}/try": Access.ADMIN,
+    "GET /backend-api/admin/experiments": Access.ADMIN,
+    "POST /backend-api/admin/experiments": Access.ADMIN,
+    "GET /backend-api/admin/experiments/{experiment_id}": Access.ADMIN,
+    "POST /backend-api/admin/experiments/{experiment_id}/end": Access.ADMIN,
+    "GET /backend-api/admin/audit": Access.ADMIN,
     "GET /backend-api/status": Access.PERSON,
     "POST /backend-api/sentinel/chat-requirements/prepare": Access.PERSON,
     "POST /backend-api/sentinel/req": Access.PERSON,
@@ -77,6 +98,7 @@ EXPECTED = {
     "GET /backend-api/conversation/{conversation_id}": Access.PERSON,
     "PATCH /backend-api/conversation/{conversation_id}": Access.PERSON,
     "DELETE /backend-api/conversation/{conversation_id}": Access.PERSON,
+    f"GET {CONTEXT}": Access.SESSION,
     f"PUT {FEEDBACK}": Access.PERSON,
     f"DELETE {FEEDBACK}": Access.PERSON,
     "GET /backend-api/folders": Access.PERSON,
@@ -90,6 +112,7 @@ EXPECTED = {
     "POST /backend-api/f/conversation": Access.PERSON,
     "POST /backend-api/f/conversation/prepare": Access.PERSON,
     "POST /backend-api/conversation/experimental/generate_autocompletions": Access.PERSON,
+    "POST /backend-api/tokenize": Access.PERSON,
     "POST /backend-api/f/conversation/resume": Access.PERSON,
     "GET /backend-api/f/conversation/{turn_id}/events": Access.PERSON,
     "GET /backend-api/conversation/{conversation_id}/stream_status": Access.PERSON,
@@ -109,6 +132,9 @@ BODIES = {
     "POST /backend-api/folders": {"name": "Work"},
     "PATCH /backend-api/folders/{folder_id}": {"name": "mine now"},
     "POST /backend-api/conversation/{conversation_id}/shares": {"current_node": "{message_id}"},
+    "POST /backend-api/memories": {"text": "mine now"},
+    "PATCH /backend-api/memories/{memory_id}": {"text": "mine now"},
+    "POST /backend-api/tokenize": {"conversation_id": "{conversation_id}"},
     "POST /backend-api/f/conversation/resume": {"conversation_id": "{conversation_id}"},
     "POST /backend-api/stop_conversation": {"conversation_id": "{conversation_id}"},
 }
@@ -214,13 +240,18 @@ async def test_not_yours_and_not_there_answer_alike(world: World) -> None:
         "key_id": (await ada.http.get("/backend-api/keys")).json()["items"][0]["id"],
         "message_id": heard.of_type("input_message")["input_message"]["id"],
         "folder_id": (await world.house.services.store.folders.create(ada.user_id, CANARY)).id,
+        "memory_id": (
+            await world.house.services.store.memories.add(ada.user_id, CANARY, "written")
+        ).id,
     }
     hers["share_id"] = await shared(ada, hers)
     await check_alike(eve, hers)
     await check_alike(Someone(await with_header(world, f"Bearer {eve.key}"), "", "", ""), hers)
     tree = await ada.http.get(f"/backend-api/conversation/{heard.conversation_id}")
     folders = await ada.http.get("/backend-api/folders")
-    assert "mine now" not in tree.text + folders.text
+    memories = await ada.http.get("/backend-api/memories")
+    assert "mine now" not in tree.text + folders.text + memories.text
+    assert memories.json()["total"] == 1
     assert len(folders.json()["items"]) == 1
     assert (await eve.http.get(f"/backend-api/share/{hers['share_id']}")).status_code == 200
 

@@ -122,9 +122,19 @@ async def test_erasing_goes_on_when_the_store_cannot_be_used(tmp_path: Path) -> 
     erasing = asyncio.create_task(erase_forever(store, look_s=0.001))
     try:
         async with asyncio.timeout(5):
-            lines = [await told.lines.get() for _ in range(3)]
+            lines = [await told.lines.get() for _ in range(6)]
     finally:
         log.removeHandler(told)
         erasing.cancel()
         await asyncio.wait({erasing})
-    assert set(lines) == {"Cannot erase deleted conversations: The database is closed."}
+    assert lines == [
+        f"Cannot {purpose}: The database is closed."
+        for purpose in (
+            "end temporary chats",
+            "erase deleted conversations",
+            "erase removed memories",
+            "forget what was sent long ago",
+            "forget addresses",
+            "end temporary chats",
+        )
+    ]

@@ -296,6 +296,15 @@ async def test_only_refused_sends_resumes_and_proofs_count(world: World) -> None
     assert (await asked(ada))["proofofwork"]["required"] is True
 
 
+@pytest.mark.parametrize("limit", [Limit(requests_per_minute=0), Limit(tokens_per_minute=0)])
+async def test_nobody_works_for_what_others_do_at_their_address(world: World, limit: Limit) -> None:
+    ada, store = await world.someone("ada"), world.house.services.store
+    await store.limits.set("address", "", limit)
+    for _ in range(11):
+        check_refused(await send(ada), 429, "rate_limit_exceeded")
+    assert (await asked(ada))["proofofwork"]["required"] is False
+
+
 async def test_a_forged_token_to_read_on_with_counts(world: World) -> None:
     ada = await world.someone("ada")
     heard = await ada.send("!script\nhello")

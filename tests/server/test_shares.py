@@ -49,7 +49,7 @@ async def test_a_stranger_reads_what_was_said_up_to_there_and_nothing_else(world
     assert answered["content"]["parts"] == [heard.text]
     assert heard.text == NAUGHTY
     assert answered["metadata"]["model_slug"] == "scripted"
-    for secret in ("said later", "ada-the-owner", ada.user_id, heard.turn_id, "usage"):
+    for secret in ("said later", "ada-the-owner", ada.user_id, heard.turn_id, "usage", "seen"):
         assert secret not in read.text
 
 

@@ -93,6 +93,16 @@ def test_when_the_first_word_came_outlives_what_the_engine_counted() -> None:
     assert cut.usage.first_word_ms == 31.5
 
 
+def test_a_search_that_was_stopped_has_cost_what_it_looked_into() -> None:
+    looking = [TextArrived("", (), num_searched_tokens=number) for number in (1, 4, 4)]
+    cut = answer_of(*looking, TurnFinished("stopped"))
+    assert cut.usage
+    assert (cut.usage.num_output_tokens, cut.usage.num_searched_tokens) == (0, 9)
+    plain = answer_of(said("Hello"), TurnFinished("stopped"))
+    assert plain.usage
+    assert plain.usage.num_searched_tokens is msgspec.UNSET
+
+
 def test_usage_that_was_stored_without_a_first_word_reads_as_before() -> None:
     old = b'{"num_input_tokens":12,"num_output_tokens":2,"prefill_ms":21.5}'
     usage = msgspec.json.decode(old, type=Usage)

@@ -54,6 +54,13 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 			run: () => router.go('/')
 		},
 		{
+			id: 'temporary-chat',
+			icon: 'clock',
+			label: t.actions.temporary,
+			slash: commandOf('temporary', t),
+			run: () => desk.beginTemporary()
+		},
+		{
 			id: 'palette',
 			icon: 'search',
 			label: t.actions.palette,
@@ -84,6 +91,13 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 			run: showModels
 		},
 		{
+			id: 'tokens',
+			icon: 'tag',
+			label: t.actions.tokens,
+			also: t.also.tokens,
+			run: () => router.go('/tokens')
+		},
+		{
 			id: 'fold-sidebar',
 			icon: 'sidebar',
 			label: t.actions.foldSidebar,
@@ -96,7 +110,17 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 	];
 }
 
-const SECTIONS = ['account', 'keys', 'appearance', 'chat', 'usage', 'shares', 'data'] as const;
+const SECTIONS = [
+	'account',
+	'keys',
+	'appearance',
+	'chat',
+	'profile',
+	'memory',
+	'usage',
+	'shares',
+	'data'
+] as const;
 const ADMIN_SECTIONS = [
 	'people',
 	'groups',
@@ -104,7 +128,10 @@ const ADMIN_SECTIONS = [
 	'models',
 	'limits',
 	'everyone',
-	'prices'
+	'prices',
+	'prompts',
+	'comparisons',
+	'changes'
 ] as const;
 
 function forSettings(router: Router, t: Words['desk'], isAdmin: boolean): Action[] {

@@ -108,6 +108,8 @@ function forTheWhole(
 ): Action[] {
 	const { desk: t } = words;
 	const isOpen = () => desk.open.id !== null;
+	/** A temporary one is in no list, and is nobody else's to see. */
+	const isListed = () => isOpen() && !desk.open.isTemporary;
 	const hasWords = () => desk.open.path.length > 0;
 	return [
 		{
@@ -123,7 +125,7 @@ function forTheWhole(
 			icon: 'share',
 			label: t.actions.share,
 			slash: commandOf('share', t),
-			isAvailable: () => canShare() && isOpen() && last.wordsId !== '' && !desk.open.isAnswering,
+			isAvailable: () => canShare() && isListed() && last.wordsId !== '' && !desk.open.isAnswering,
 			run: () => share(last.leaf)
 		},
 		{
@@ -147,7 +149,7 @@ function forTheWhole(
 			icon: 'pin',
 			label: t.actions.pin,
 			slash: commandOf('pin', t),
-			isAvailable: () => isOpen() && !desk.isPinned && !desk.isArchived,
+			isAvailable: () => isListed() && !desk.isPinned && !desk.isArchived,
 			run: () => void desk.togglePin()
 		},
 		{
@@ -163,7 +165,7 @@ function forTheWhole(
 			icon: 'archive',
 			label: t.actions.archive,
 			slash: commandOf('archive', t),
-			isAvailable: () => isOpen() && !desk.isArchived,
+			isAvailable: () => isListed() && !desk.isArchived,
 			run: () => void desk.archive()
 		},
 		{

@@ -157,7 +157,8 @@ class Reader:
                 yield self._finished(complete)
 
     def _finished(self, complete: StreamComplete) -> Finished:
-        messages = [self._tree(channel).message for channel in self._decoder.channels]
+        trees = [self._tree(channel).message for channel in self._decoder.channels]
+        messages = [one for one in trees if not one.metadata.is_visually_hidden_from_conversation]
         sums = {checksum.id: checksum.sha256 for checksum in complete.messages}
         if sums != {one.id: _sha256(one.text) for one in messages}:
             raise BadDelta("what arrived is not what the server has stored.")

@@ -72,6 +72,8 @@ class Metadata(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     finish_details: FinishDetails | None = None
     """None for what is being written, and for what people say."""
+    is_visually_hidden_from_conversation: bool = False
+    """A part of the prompt, which nobody said."""
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -10,7 +10,19 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, WebSocketRoute
 
-from hitsend.engine import Catalogue, Engine, LlamaEngine, RemoteEngine, ScriptedEngine
+from hitsend.background import Background
+from hitsend.engine import (
+    Catalogue,
+    Embedder,
+    Engine,
+    LlamaEngine,
+    MiniLm,
+    RemoteEngine,
+    ScriptedEngine,
+    WordHashes,
+)
+from hitsend.prompt_book import PromptBook
+from hitsend.recall import ExactSearch, Recall
 from hitsend.runner import Runner
 from hitsend.server.alone import alone_in
 from hitsend.server.calls import House
@@ -64,8 +76,15 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         await stack.enter_async_context(_running(streams.watch))
         await stack.enter_async_context(_running(partial(erase_forever, store)))
         await engine.start()
-        services = Services(settings, store, engine)
-        warming, suggesting = Warming(engine), Suggesting(engine, settings.instructions)
+        embedder = build_embedder(settings)
+        if embedder is not None:
+            await embedder.start()
+            stack.push_async_callback(embedder.close)
+        recall, background = Recall(store, embedder, ExactSearch()), Background()
+        await stack.enter_async_context(_running(background.run))
+        book = PromptBook(store)
+        services = Services(settings, store, engine, book, recall, background)
+        warming, suggesting = Warming(engine), Suggesting(engine, book, settings.instructions)
         stack.push_async_callback(warming.close)
         stack.push_async_callback(suggesting.close)
         if settings.prewarm:
@@ -115,3 +134,11 @@ def build_engine(settings: Settings) -> Engine:
             return RemoteEngine(settings)
         case "scripted":
             return ScriptedEngine(num_window_tokens=settings.num_window_tokens)
+
+
+def build_embedder(settings: Settings) -> Embedder | None:
+    if settings.embeddings == "off":
+        return None
+    if settings.embeddings == "words" or settings.engine == "scripted":
+        return WordHashes()
+    return MiniLm(settings)

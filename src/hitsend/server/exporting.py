@@ -12,13 +12,13 @@ from starlette.types import Receive, Scope, Send
 
 from hitsend.errors import NotFound
 from hitsend.server.calls import House
+from hitsend.server.remembering import exported_memories
 from hitsend.server.streams import RevocableStream
 from hitsend.server.trees import tree
 from hitsend.store import ApiKey, Conversation, Store, StoredMessage, User
 from hitsend.takeout.chatgpt import OURS
 from hitsend.takeout.taken import TakenConversation, TakenMessage
 from hitsend.takeout.writing import README, Export
-from hitsend.wire.message import text_of
 
 
 class ExportStream(RevocableStream):
@@ -96,7 +96,7 @@ def _said(message: StoredMessage) -> TakenMessage:
         id=message.message_id,
         parent_id=message.parent_id,
         role="user" if message.role == "user" else "assistant",
-        text=text_of(message.parts),
+        text=message.text,
         created_at=message.created_at,
         model=message.model,
         problem=message.problem,
@@ -119,6 +119,7 @@ async def _account(store: Store, user: User, feedback: list[dict[str, object]]) 
     return msgspec.json.encode(
         {
             "name": user.name,
+            **await exported_memories(store, user.id),
             "role": user.role,
             "folders": [folder.name for folder in await store.folders.list(user.id)],
             "keys": [_key(key) for key in await store.accounts.keys(user.id)],

@@ -11,9 +11,11 @@ import time
 
 import msgspec
 
+from hitsend.canonical import canonical
 from hitsend.engine import Engine, GaveWay, Prompt
 from hitsend.errors import HitsendError
-from hitsend.messages import Message, Sampling, Text
+from hitsend.messages import Message, Text
+from hitsend.prompt_book import PromptBook
 from hitsend.server.pace import Pace
 
 log = logging.getLogger(__name__)
@@ -25,13 +27,13 @@ MOST_CHARS = 60
 NUM_WINDOW_CHARS = 400
 """Of a long draft about so much of its end is shown. It begins at a multiple of this, so that
 what was read for the last key need not be read again."""
-SAMPLING = Sampling(temperature=0.0, max_tokens=8, stop=("\n",))
 
 
 class Suggesting:
-    def __init__(self, engine: Engine, instructions: str) -> None:
+    def __init__(self, engine: Engine, book: PromptBook, instructions: str) -> None:
         self.pace = Pace(BUDGET_S)
         self._engine = engine
+        self._book = book
         self._instructions = instructions
         self._trying: dict[str, asyncio.Task[str]] = {}
 
@@ -89,12 +91,14 @@ class Suggesting:
     async def _continued(self, model: str, typed: str) -> str:
         await self._engine.require_ready(model)
         start = max(len(typed) // NUM_WINDOW_CHARS - 1, 0) * NUM_WINDOW_CHARS
-        draft = Message("user", (Text(typed[start:].rstrip()),), "user")
-        instructions = Message("system", (Text(self._instructions),), "system")
-        prompt = await self._engine.encode(model, [instructions, draft])
+        draft = Message("user", (Text(canonical(typed[start:]).rstrip()),), "user")
+        told, picked = await self._book.messages(
+            "suggestion", {"instructions": self._instructions}, model=model
+        )
+        prompt = await self._engine.encode(model, [*told, draft])
         if (unfinished := open_ended(prompt)) is None:
             raise GaveWay
-        return await self._engine.aside(unfinished, SAMPLING, can_wait=False)
+        return await self._engine.aside(unfinished, picked.sampling, can_wait=False)
 
 
 def open_ended(prompt: Prompt) -> Prompt | None:

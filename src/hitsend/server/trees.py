@@ -20,6 +20,7 @@ def tree(conversation: Conversation) -> dict[str, object]:
         "is_archived": conversation.is_archived,
         "is_pinned": conversation.is_pinned,
         "folder_id": conversation.folder_id,
+        "is_temporary": conversation.is_temporary,
         "mapping": {
             stored.message_id: {
                 "id": stored.message_id,

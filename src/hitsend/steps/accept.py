@@ -3,15 +3,18 @@
 from hitsend.crash import crash_here
 from hitsend.engine import Prompt
 from hitsend.events import AnyEvent, MessageAdded, PromptWarmed, TitleChosen, TurnAccepted
+from hitsend.messages import Seen
 from hitsend.send import Turn, Warmth
 from hitsend.store import NewTurn, Store
 from hitsend.titles import title_from
 
 
-async def accept(turn: Turn, prompt: Prompt, store: Store) -> tuple[int, list[AnyEvent]]:
+async def accept(
+    turn: Turn, prompt: Prompt, seen: Seen | None, store: Store
+) -> tuple[int, list[AnyEvent]]:
     """How many tokens the answer may have: as many as the window and the person have left."""
     title = title_from(turn.send.text) if turn.is_first else ""
-    num_granted = await store.turns.accept(_new_turn(turn, prompt, title))
+    num_granted = await store.turns.accept(_new_turn(turn, prompt, seen, title))
     crash_here("accepted")
     events: list[AnyEvent] = [TurnAccepted()]
     if (warmth := turn.send.warmth) and _is_begun(prompt, warmth):
@@ -28,13 +31,14 @@ def _is_begun(prompt: Prompt, warmth: Warmth) -> bool:
     return prompt.model == warmth.model and prompt.ids[: len(warmth.ids)] == warmth.ids
 
 
-def _new_turn(turn: Turn, prompt: Prompt, title: str) -> NewTurn:
+def _new_turn(turn: Turn, prompt: Prompt, seen: Seen | None, title: str) -> NewTurn:
     return NewTurn(
         turn_id=turn.turn_id,
         user_id=turn.send.user_id,
         conversation_id=turn.conversation_id or None,
         creates_conversation=turn.is_first and not turn.is_api,
         title=title,
+        is_temporary=turn.send.is_temporary,
         action=turn.send.action,
         model=turn.model,
         message_id=turn.send.message_id if turn.said else None,
@@ -42,9 +46,12 @@ def _new_turn(turn: Turn, prompt: Prompt, title: str) -> NewTurn:
         parts=turn.said.parts if turn.said else (),
         answer_id=turn.answer_id,
         given=turn.send.given,
+        prompts=seen.prompts if seen else (),
         key_id=turn.send.key_id,
+        address=turn.send.address,
         num_prompt_tokens=prompt.num_tokens,
         num_answer_tokens=_num_wanted(turn, prompt),
+        num_beams=turn.sampling.num_beams if turn.sampling.policy == "beam" else 1,
         created_at=turn.created_at,
         key=turn.send.key,
         fingerprint=turn.send.fingerprint if turn.send.key else "",

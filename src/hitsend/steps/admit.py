@@ -5,16 +5,19 @@ from uuid import uuid4
 
 import msgspec
 
-from hitsend.engine import Engine, ModelFacts
+from hitsend.engine import Engine, ModelFacts, cannot_foresee
 from hitsend.errors import Refused, TooLarge
-from hitsend.messages import Sampling
+from hitsend.messages import MAX_BEAM_TOKENS, Sampling
+from hitsend.prompt_book import PromptBook
+from hitsend.prompts import laid_over
 from hitsend.send import Send, Turn
 from hitsend.settings import Settings
 
 
-async def admit(send: Send, engine: Engine, settings: Settings) -> Turn:
+async def admit(send: Send, engine: Engine, settings: Settings, book: PromptBook) -> Turn:
     _check(send, settings)
     model = await engine.resolve(send.model)
+    asked = send if send.given else await _with_defaults(send, model, book)
     return Turn(
         turn_id=str(uuid4()),
         conversation_id="" if send.given else send.conversation_id or str(uuid4()),
@@ -22,19 +25,43 @@ async def admit(send: Send, engine: Engine, settings: Settings) -> Turn:
         send=send,
         model=model.name,
         num_window_tokens=model.num_window_tokens,
-        sampling=_sampling(send, model, settings),
+        sampling=_sampling(asked, model, settings),
         created_at=time.time(),
     )
 
 
+async def _with_defaults(send: Send, model: ModelFacts, book: PromptBook) -> Send:
+    """An administrator may have chosen how chats are decoded, where the person does not say. Not
+    every model can search."""
+    default = (await book.pick("system", send.user_id)).sampling
+    if default.policy == "beam" and not model.can_foresee:
+        default = msgspec.structs.replace(default, policy="sample")
+    return msgspec.structs.replace(send, sampling=laid_over(send.sampling, default))
+
+
 def _sampling(send: Send, model: ModelFacts, settings: Settings) -> Sampling:
     """As asked, within what is allowed. A chat can be looked into: its likely tokens are kept."""
-    most = min(send.sampling.max_tokens or settings.max_answer_tokens, settings.max_answer_tokens)
+    allowed = settings.max_answer_tokens
+    if send.sampling.policy == "beam":
+        _check_beam(send, model)
+        allowed = min(allowed, MAX_BEAM_TOKENS)
+    most = min(send.sampling.max_tokens or allowed, allowed)
     can_look_inside = model.level == "tokens" and not send.given
     num_top = settings.num_alternatives if can_look_inside else 0
     return msgspec.structs.replace(
         send.sampling, max_tokens=most, top_logprobs=max(send.sampling.top_logprobs, num_top)
     )
+
+
+def _check_beam(send: Send, model: ModelFacts) -> None:
+    if not model.can_foresee:
+        raise cannot_foresee(model.title)
+    if send.must_call:
+        raise Refused(
+            "A beam search cannot be made to call a tool. Choose another policy, or leave the "
+            "choice to the model.",
+            param="tool_choice",
+        )
 
 
 def _check(send: Send, settings: Settings) -> None:

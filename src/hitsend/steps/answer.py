@@ -1,6 +1,6 @@
 """Step 6. Tokens in, words out, as they come."""
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import assert_never
 
@@ -27,15 +27,17 @@ from hitsend.events import (
     TextArrived,
     ToolCallArrived,
 )
-from hitsend.messages import Sampling, ToolCall
+from hitsend.messages import Sampling, ToolCall, Usage
 from hitsend.send import Turn
+from hitsend.uncertainty import Uncertainty
 
 
 async def answer(
-    turn: Turn, prompt: Prompt, num_granted: int, engine: Engine
+    turn: Turn, prompt: Prompt, num_granted: int, engine: Engine, tools: Sequence[str] = ()
 ) -> AsyncGenerator[AnyEvent, None]:
+    """`tools` of ours may be called too, besides those that were sent along."""
     yield AnswerStarted(turn.answer_id, turn.question_id, turn.model)
-    hearing = _Hearing(turn)
+    hearing = _Hearing(turn, tools)
     async with aclosing(
         engine.generate(prompt, _fitted(turn, num_granted), turn.send.user_id)
     ) as generation:
@@ -51,14 +53,19 @@ def _fitted(turn: Turn, num_granted: int) -> Sampling:
     return msgspec.structs.replace(turn.sampling, max_tokens=num_granted, json_schema=schema)
 
 
+def _arrived(said: Generated, text: str) -> TextArrived:
+    return TextArrived(text, said.tokens, num_searched_tokens=said.num_searched_tokens)
+
+
 class _Hearing:
     """What the engine says, as events. With tools on offer, calls are told from text."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, tools: Sequence[str]) -> None:
         self._answer_id = turn.answer_id
-        names = [tool.name for tool in turn.send.tools]
+        names = [*tools, *(tool.name for tool in turn.send.tools)]
         self._calls = ToolCallParser(names) if names else None
         self._num_calls = 0
+        self._uncertainty = Uncertainty()
 
     def events(self, step: Generation) -> Iterator[AnyEvent]:
         match step:
@@ -74,17 +81,26 @@ class _Hearing:
                 assert_never(step)
 
     def _heard(self, said: Generated) -> Iterator[AnyEvent]:
+        self._uncertainty.hear(said.tokens)
         if self._calls is None:
-            yield TextArrived(said.text, said.tokens)
+            yield _arrived(said, said.text)
             return
-        yield TextArrived("", said.tokens)
+        yield _arrived(said, "")
         yield from self._told_apart(self._calls.feed(said.text))
 
     def _finished(self, finished: Finished) -> Iterator[AnyEvent]:
         if self._calls is not None:
             yield from self._told_apart(self._calls.finish())
         ending: Ending = "tool_calls" if self._num_calls else finished.reason
-        yield AnswerFinished(self._answer_id, ending, finished.usage)
+        yield AnswerFinished(self._answer_id, ending, self._usage(finished))
+
+    def _usage(self, finished: Finished) -> Usage:
+        return msgspec.structs.replace(
+            finished.usage,
+            entropy=self._uncertainty.entropy,
+            surprisal=self._uncertainty.surprisal,
+            is_truncated=finished.reason == "length",
+        )
 
     def _told_apart(self, pieces: Iterable[str | ToolCall]) -> Iterator[AnyEvent]:
         for piece in pieces:

@@ -11,7 +11,7 @@ import re
 from hitsend.engine import Engine, GaveWay
 from hitsend.errors import HitsendError
 from hitsend.events import Ending
-from hitsend.messages import Message, Sampling, Source, Text
+from hitsend.prompt_book import PromptBook
 from hitsend.send import Turn
 from hitsend.titles import MOST_CHARS, title_from
 
@@ -21,24 +21,6 @@ SHORT_CHARS = 30
 """Words so few are a title already."""
 NUM_QUESTION_CHARS, NUM_ANSWER_CHARS = 300, 300
 MOST_WORDS = 9
-SAMPLING = Sampling(temperature=0.0, max_tokens=24, stop=("\n",))
-"""More tokens than a title has: what does not end by itself is seen to be none."""
-
-INSTRUCTIONS = "You name conversations. Say what one is about in two to six words."
-EXAMPLES = (
-    (
-        "Can you tell me why the sky is blue and sunsets are red? My son asked me yesterday.",
-        "Blue skies and red sunsets",
-    ),
-    (
-        "Meine Pflanzen bekommen gelbe Blätter, obwohl ich sie jeden Tag gieße. Was ist falsch?",
-        "Gelbe Blätter trotz Gießen",
-    ),
-    (
-        "I get a segmentation fault in my C program when I free a list twice, how do I find where?",
-        "Double free in a C program",
-    ),
-)
 
 
 def wants_title(turn: Turn, ending: Ending) -> bool:
@@ -48,14 +30,16 @@ def wants_title(turn: Turn, ending: Ending) -> bool:
     return is_new and is_whole and len(title_from(turn.send.text)) > SHORT_CHARS
 
 
-async def find_title(turn: Turn, beginning: str, engine: Engine) -> str | None:
+async def find_title(turn: Turn, beginning: str, engine: Engine, book: PromptBook) -> str | None:
     """A better title than the first words of the message, or None. Trouble is none: the
     conversation has a title. `beginning` is that of the answer."""
-    question = turn.send.text
+    question, user_id = turn.send.text, turn.send.user_id
+    asked = {"question": _cut(question, NUM_QUESTION_CHARS)}
     try:
         async with asyncio.timeout(TITLE_S):
-            prompt = await engine.encode(turn.model, _context(question))
-            written = await engine.aside(prompt, SAMPLING)
+            told, picked = await book.messages("title", asked, user_id=user_id, model=turn.model)
+            prompt = await engine.encode(turn.model, told)
+            written = await engine.aside(prompt, picked.sampling)
     except (TimeoutError, GaveWay, HitsendError):
         return None
     return better_title(written, question, _cut(beginning, NUM_ANSWER_CHARS))
@@ -101,23 +85,6 @@ def _is_about(title: str, question: str, answer: str) -> bool:
     asked, said = question.casefold(), answer.casefold()
     num_asked = sum(stem in asked for stem in stems)
     return 2 * num_asked >= max(len(stems), 1) and all(stem in asked + said for stem in stems)
-
-
-def _context(question: str) -> list[Message]:
-    """Without the answer: small models would only say it again. It helps to judge the title."""
-    return [
-        Message("system", (Text(INSTRUCTIONS),), "system"),
-        *[message for example in EXAMPLES for message in _example(*example)],
-        _asked(_cut(question, NUM_QUESTION_CHARS), "user"),
-    ]
-
-
-def _example(question: str, title: str) -> tuple[Message, Message]:
-    return _asked(question, "history"), Message("assistant", (Text(title),))
-
-
-def _asked(question: str, source: Source) -> Message:
-    return Message("user", (Text(f"Message: {question}\nTitle:"),), source)
 
 
 def _cut(text: str, num_chars: int) -> str:

@@ -1,23 +1,26 @@
 """Conversations as trees of messages. Whose they are is part of every question."""
 
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
+from typing import TypeAlias, TypedDict, Unpack
 
 from msgspec import UNSET, UnsetType
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from msgspec.structs import asdict
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.errors import NotFound, Refused
 from hitsend.store.database import Database
 from hitsend.store.erasure import erase_conversations
 from hitsend.store.folders import check_folder
-from hitsend.store.rows import Conversation, ConversationLine, Page, Running, StoredMessage
+from hitsend.store.rows import Conversation, ConversationLine, Page, Reach, Running, StoredMessage
 from hitsend.store.schema import conversations, messages
 from hitsend.store.search import is_found, match_expression, snippets
-from hitsend.store.trees import path_to, read_messages, whole_tree
+from hitsend.store.trees import end_of_path, ids_on_path, path_to, read_messages, whole_tree
 
 WAY_BACK_S = 60.0
 """How long what was hidden can be brought back."""
+TEMPORARY_S = 86_400.0
+"""How long a temporary conversation stays after it was last used."""
 GONE = 0.0
 """Hidden so long ago that nothing brings it back."""
 
@@ -77,7 +80,8 @@ class Conversations:
             return await _page(connection, wanted, offset, limit, match)
 
     async def get(self, conversation_id: str, user_id: str) -> Conversation:
-        line = select(*LINE, conversations.c.current_node).where(is_here(conversation_id, user_id))
+        more = conversations.c.current_node, conversations.c.is_temporary
+        line = select(*LINE, *more).where(is_here(conversation_id, user_id))
         async with self._database.read() as connection:
             row = (await connection.execute(line)).one_or_none()
             if row is None:
@@ -86,15 +90,25 @@ class Conversations:
         return Conversation(**row._mapping, messages=said, running=_running(said))
 
     async def path(
-        self, conversation_id: str, user_id: str, leaf_id: str
+        self, conversation_id: str, user_id: str, leaf_id: str, reach: Reach | None = None
     ) -> tuple[StoredMessage, ...]:
-        """From the first message to this one."""
+        """From the first message to this one, or only as much of its end as is within reach."""
+        asked = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
         async with self._database.read() as connection:
-            query = path_to(leaf_id, is_here(conversation_id, user_id))
-            path = await read_messages(connection, query)
+            if reach is None:
+                whole = path_to(leaf_id, is_here(conversation_id, user_id))
+                path = await read_messages(connection, whole)
+            else:
+                path = await read_messages(connection, END_OF_PATH, **asked, **asdict(reach))
         if not path:
             raise no_message()
         return path
+
+    async def path_ids(self, conversation_id: str, user_id: str, leaf_id: str) -> Sequence[str]:
+        """From the first message to this one."""
+        asked = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
+        async with self._database.read() as connection:
+            return (await connection.scalars(PATH_IDS, asked)).all()
 
     async def update(
         self, conversation_id: str, user_id: str, **change: Unpack[ConversationChange]
@@ -141,19 +155,39 @@ class Conversations:
         async with self._database.read() as connection:
             return (await connection.scalars(theirs)).all()
 
+    async def end_temporary(self) -> None:
+        """Out of sight, everyone's that nobody has used for a day. `erase_hidden` does the rest.
+        Looks first: most of the time there is nothing to write."""
+        unused = conversations.c.updated_at <= self._database.now() - TEMPORARY_S
+        is_due = and_(conversations.c.is_temporary, unused, conversations.c.hidden_at.is_(None))
+        async with self._database.read() as connection:
+            if await connection.scalar(select(conversations.c.id).where(is_due).limit(1)) is None:
+                return
+        async with self._database.write() as connection:
+            await connection.execute(update(conversations).where(is_due).values(hidden_at=GONE))
+
     async def erase_hidden(self) -> None:
         """For good, everyone's whose way back has ended."""
         is_due = conversations.c.hidden_at <= self._database.now() - WAY_BACK_S
         await erase_conversations(self._database, is_due)
 
 
-def is_theirs(conversation_id: str, user_id: str) -> ColumnElement[bool]:
+Id: TypeAlias = str | BindParameter[str]
+"""Known, or yet to be given to a question that is made once."""
+
+
+def is_theirs(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
     return and_(conversations.c.id == conversation_id, conversations.c.user_id == user_id)
 
 
-def is_here(conversation_id: str, user_id: str) -> ColumnElement[bool]:
+def is_here(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
     """Theirs, and not hidden."""
     return and_(is_theirs(conversation_id, user_id), conversations.c.hidden_at.is_(None))
+
+
+ASKED = is_here(bindparam("conversation_id"), bindparam("user_id"))
+END_OF_PATH, PATH_IDS = end_of_path(ASKED), ids_on_path(ASKED)
+"""Every turn asks them, and to word them takes longer than to answer them."""
 
 
 def can_come_back(now: float) -> ColumnElement[bool]:
@@ -187,7 +221,12 @@ def _values(change: ConversationChange, now: float) -> dict[str, object]:
 
 
 def _of(user_id: str) -> ColumnElement[bool]:
-    return and_(conversations.c.user_id == user_id, conversations.c.hidden_at.is_(None))
+    """What a list may show."""
+    return and_(
+        conversations.c.user_id == user_id,
+        conversations.c.hidden_at.is_(None),
+        conversations.c.is_temporary.is_(False),
+    )
 
 
 async def _page(

@@ -13,6 +13,7 @@ from hitsend.store.schema import (
     conversations,
     ledger,
     limits,
+    memories,
     messages,
     turn_events,
     turns,
@@ -22,6 +23,7 @@ MOST_CONVERSATIONS = 20
 MOST_TURNS = 50
 MOST_EVENTS = 500
 MOST_LINES = 500
+MOST_MEMORIES = 500
 """Of one portion."""
 
 EVENT: ColumnElement[int] = literal_column("rowid")
@@ -63,6 +65,11 @@ async def erase_spending(database: Database, user_id: str) -> None:
     await erase_each(database, delete(limits).where(own | of_keys))
     some = select(ledger.c.position).where(ledger.c.user_id == user_id).limit(MOST_LINES)
     await erase_each(database, delete(ledger).where(ledger.c.position.in_(some)))
+
+
+async def erase_memories(database: Database, user_id: str) -> None:
+    some = select(memories.c.id).where(memories.c.user_id == user_id).limit(MOST_MEMORIES)
+    await erase_each(database, delete(memories).where(memories.c.id.in_(some)))
 
 
 async def erase_each(database: Database, portion: Delete) -> None:

@@ -16,6 +16,7 @@ MOST_FOLDERS = 200
 IS_IN_IT = and_(
     conversations.c.folder_id == folders.c.id,
     conversations.c.hidden_at.is_(None),
+    conversations.c.is_temporary.is_(False),
 )
 
 FOLDER = select(

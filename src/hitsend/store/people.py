@@ -9,6 +9,7 @@ from hitsend.store.database import Database
 from hitsend.store.erasure import (
     erase_conversations,
     erase_each,
+    erase_memories,
     erase_spending,
     erase_turns,
 )
@@ -30,7 +31,11 @@ LAST_CALLED = (
 NUM_CONVERSATIONS = (
     select(func.count())
     .select_from(conversations)
-    .where(conversations.c.user_id == users.c.id, conversations.c.hidden_at.is_(None))
+    .where(
+        conversations.c.user_id == users.c.id,
+        conversations.c.hidden_at.is_(None),
+        conversations.c.is_temporary.is_(False),
+    )
     .scalar_subquery()
 )
 LINE = select(
@@ -105,6 +110,7 @@ class People:
         await erase_conversations(self._database, conversations.c.user_id == user_id)
         await erase_turns(self._database, turns.c.user_id == user_id)
         await erase_spending(self._database, user_id)
+        await erase_memories(self._database, user_id)
         await erase_each(self._database, delete(users).where(users.c.id == user_id))
 
     async def _shut_out(self, connection: AsyncConnection, user_id: str) -> None:

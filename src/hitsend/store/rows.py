@@ -5,12 +5,14 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hitsend.events import Action, Ending, Stamped
-from hitsend.messages import Feedback, Message, Part
+from hitsend.messages import Feedback, Message, Part, UsedPrompt
 from hitsend.transcript import Said, Transcript
 
 AccountRole: TypeAlias = Literal["admin", "member"]
 Surface: TypeAlias = Literal["chat", "api", "import"]
 LimitScope: TypeAlias = Literal["everyone", "group", "user", "key", "address"]
+MemoryOrigin: TypeAlias = Literal["asked", "written", "suggested"]
+"""In a chat, on the page of memories, or accepted from what a model noticed."""
 TurnState: TypeAlias = Literal["running"] | Ending
 
 
@@ -99,6 +101,35 @@ class StoredMessage(Said, frozen=True, kw_only=True):
     feedback: Feedback | None = None
 
 
+class Reach(msgspec.Struct, frozen=True):
+    """How far back a path is read: to `since`, or else to where this model was last shown whole
+    messages from; and no further than it takes to have `num_chars`."""
+
+    model: str
+    num_chars: int
+    since: str | None = None
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A question and its answer, or the beginnings of them."""
+
+    message_id: str
+    """The answer."""
+    question: str
+    answer: str
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """Of a stretch of a conversation, from one message to another on a path through it."""
+
+    id: str
+    first_message_id: str
+    last_message_id: str
+    level: int
+    """1 sums up messages, 2 sums up summaries of level 1, and so on."""
+    text: str
+
+
 class Running(msgspec.Struct, frozen=True):
     """An answer on its way."""
 
@@ -117,6 +148,8 @@ class Conversation(msgspec.Struct, frozen=True):
     is_archived: bool
     is_pinned: bool
     folder_id: str | None
+    is_temporary: bool
+    """In no list, with no memory, and erased after a day."""
     messages: tuple[StoredMessage, ...]
     running: Running | None
 
@@ -154,6 +187,8 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
     creates_conversation: bool = False
     title: str = ""
     """Of the conversation that is created."""
+    is_temporary: bool = False
+    """So is the conversation that is created."""
     action: Action
     model: str
     message_id: str | None = None
@@ -164,11 +199,17 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
     answer_id: str
     given: tuple[Message, ...] = ()
     """What an API call brought along."""
+    prompts: tuple[UsedPrompt, ...] = ()
+    """Ours that it is asked with."""
     key_id: str | None = None
     """The API key it came with."""
+    address: str | None = None
+    """Where it came from."""
     num_prompt_tokens: int = 0
     num_answer_tokens: int = 0
     """The most it asks for."""
+    num_beams: int = 1
+    """How many answers are followed at once, to choose one: each takes as much."""
     created_at: float
     key: str | None = None
     """What the sender calls it by. The same key is never accepted twice within a day."""
@@ -206,3 +247,34 @@ class Closing(msgspec.Struct, frozen=True):
     turn_id: str
     transcript: Transcript
     finished_at: float
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """What a person tells every conversation of theirs, and what may be remembered of them."""
+
+    call_me: str = ""
+    about_me: str = ""
+    style: str = ""
+    """How answers should be."""
+    is_on: bool = True
+    uses_memory: bool = True
+    suggests_memories: bool = False
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Something a person wants remembered, in their own words."""
+
+    id: str
+    text: str
+    origin: MemoryOrigin
+    conversation_id: str | None
+    """Where it was asked for, while that is there."""
+    is_suggested: bool
+    """Not accepted yet: used by nothing."""
+    created_at: float
+    updated_at: float
+
+
+class MemoryPage(msgspec.Struct, frozen=True):
+    items: tuple[Memory, ...]
+    total: int

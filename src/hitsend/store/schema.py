@@ -29,11 +29,11 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 from hitsend.events import Action, Ending
-from hitsend.messages import Message, Part, Rating, Reason, Role, Usage
-from hitsend.store.rows import AccountRole, LimitScope, Surface, TurnState
+from hitsend.messages import Message, Part, Rating, Reason, Role, Sampling, Seen, Usage
+from hitsend.store.rows import AccountRole, LimitScope, MemoryOrigin, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0003"
+HEAD = "0005"
 """The newest migration. A test holds it to what migrations/ says."""
 
 T = TypeVar("T")
@@ -175,6 +175,8 @@ class ConversationColumns(TypedColumns):
     )
     hidden_at: Named[float | None]
     """When it was deleted with a way back. From then on nobody sees it."""
+    is_temporary: Named[bool] = Column(Boolean, server_default=false())
+    """In no list, with no memory, and erased after a day."""
 
 
 conversations = Table("conversations", metadata, ConversationColumns)
@@ -189,11 +191,17 @@ Index(
     conversations.c.is_pinned,
     conversations.c.folder_id,
     conversations.c.hidden_at,
+    conversations.c.is_temporary,
 )
 Index(
     "ix_conversations_hidden",
     conversations.c.hidden_at,
     sqlite_where=conversations.c.hidden_at.is_not(None),
+)
+Index(
+    "ix_conversations_temporary",
+    conversations.c.updated_at,
+    sqlite_where=conversations.c.is_temporary.is_(True),
 )
 
 
@@ -237,6 +245,8 @@ class MessageColumns(TypedColumns):
     usage: Named[Usage | None] = Column(Json(Usage))
     problem: Named[str | None] = Column(Text)
     created_at: Named[float]
+    seen: Named[Seen | None] = Column(Json(Seen))
+    """Of an answer: what else the model saw."""
 
 
 messages = Table(
@@ -317,6 +327,8 @@ class LedgerColumns(TypedColumns):
     num_input_tokens: Named[int]
     num_cached_tokens: Named[int]
     num_output_tokens: Named[int]
+    address: Named[str | None] = Column(Text)
+    """Where it came from: for a minute, and only while addresses are limited."""
 
 
 ledger = Table("ledger", metadata, LedgerColumns)
@@ -327,6 +339,13 @@ Index("ix_ledger_user_id_at", ledger.c.user_id, ledger.c.at, *TAKEN)
 Index("ix_ledger_group_id_at", ledger.c.group_id, ledger.c.at, *TAKEN)
 Index("ix_ledger_key_id_at", ledger.c.key_id, ledger.c.at, *TAKEN)
 Index("ix_ledger_at", ledger.c.at)
+Index(
+    "ix_ledger_address_at",
+    ledger.c.address,
+    ledger.c.at,
+    *TAKEN,
+    sqlite_where=ledger.c.address.is_not(None),
+)
 
 
 class LimitColumns(TypedColumns):
@@ -352,6 +371,154 @@ class PriceColumns(TypedColumns):
 
 
 prices = Table("prices", metadata, PriceColumns)
+
+
+class ProfileColumns(TypedColumns):
+    """What a person tells every conversation of theirs."""
+
+    user_id: Named[str] = Column(Text, _of("users.id"), primary_key=True)
+    call_me: Named[str] = Column(Text)
+    about_me: Named[str] = Column(Text)
+    style: Named[str] = Column(Text)
+    """How answers should be."""
+    is_on: Named[bool]
+    uses_memory: Named[bool]
+    suggests_memories: Named[bool]
+    updated_at: Named[float]
+
+
+profiles = Table("profiles", metadata, ProfileColumns)
+
+
+class MemoryColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    text: Named[str] = Column(Text)
+    origin: Named[MemoryOrigin] = Column(Word[MemoryOrigin]())
+    conversation_id: Named[str | None] = Column(
+        Text, ForeignKey("conversations.id", ondelete="SET NULL"), index=True
+    )
+    """Where it was asked for, while that is there."""
+    is_suggested: Named[bool]
+    """Not accepted yet: used by nothing."""
+    removed_at: Named[float | None]
+    """Forgotten, with a way back for a while. From then on nothing uses it."""
+    created_at: Named[float]
+    updated_at: Named[float]
+    embedder: Named[str | None] = Column(Text)
+    vector: Named[bytes | None] = Column(LargeBinary)
+    """What it is about, as `embedder` sees it. None until that was asked."""
+
+
+memories = Table("memories", metadata, MemoryColumns)
+Index(
+    "ix_memories_removed_at",
+    memories.c.removed_at,
+    sqlite_where=memories.c.removed_at.is_not(None),
+)
+
+
+class SummaryColumns(TypedColumns):
+    """Of a stretch of a conversation, from one message to another on a path through it."""
+
+    id: Named[str] = Column(Text, primary_key=True)
+    conversation_id: Named[str] = Column(Text, _of("conversations.id"), index=True)
+    first_message_id: Named[str] = Column(Text)
+    last_message_id: Named[str] = Column(Text)
+    level: Named[int]
+    """1 sums up messages, 2 sums up summaries of level 1, and so on: coarser with age."""
+    text: Named[str] = Column(Text)
+    model: Named[str] = Column(Text)
+    created_at: Named[float]
+
+
+summaries = Table("summaries", metadata, SummaryColumns)
+
+
+class ExchangeColumns(TypedColumns):
+    """A question and its answer, as an embedder sees them."""
+
+    conversation_id: Named[str] = Column(Text, _of("conversations.id"), primary_key=True)
+    message_id: Named[str] = Column(Text, primary_key=True)
+    """The answer."""
+    embedder: Named[str] = Column(Text)
+    vector: Named[bytes] = Column(LargeBinary)
+
+
+exchanges = Table("exchanges", metadata, ExchangeColumns)
+
+
+class PromptVersionColumns(TypedColumns):
+    """Written by an administrator. Those that come with hitsend are in its files."""
+
+    name: Named[str] = Column(Text, primary_key=True)
+    version: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
+    template: Named[str] = Column(Text)
+    note: Named[str] = Column(Text)
+    created_by: Named[str | None] = Column(Text, ForeignKey("users.id", ondelete="SET NULL"))
+    created_at: Named[float]
+
+
+prompt_versions = Table("prompt_versions", metadata, PromptVersionColumns)
+
+
+class PromptChoiceColumns(TypedColumns):
+    """What an administrator chose for a prompt. Without a row, what comes with hitsend holds."""
+
+    name: Named[str] = Column(Text, primary_key=True)
+    version: Named[int | None]
+    sampling: Named[Sampling | None] = Column(Json(Sampling))
+    chosen_at: Named[float]
+
+
+prompt_choices = Table("prompt_choices", metadata, PromptChoiceColumns)
+
+
+class ExperimentColumns(TypedColumns):
+    """Versions of a prompt that are compared, each with its share of the people."""
+
+    id: Named[str] = Column(Text, primary_key=True)
+    prompt: Named[str] = Column(Text)
+    versions: Named[tuple[int, ...]] = Column(Json(tuple[int, ...]))
+    started_at: Named[float]
+    ended_at: Named[float | None]
+    winner: Named[int | None]
+
+
+experiments = Table("experiments", metadata, ExperimentColumns)
+Index(
+    "ix_experiments_running",
+    experiments.c.prompt,
+    unique=True,
+    sqlite_where=experiments.c.ended_at.is_(None),
+)
+
+
+class TrialColumns(TypedColumns):
+    """A turn that took part in a comparison."""
+
+    turn_id: Named[str] = Column(Text, _of("turns.id"), primary_key=True)
+    experiment_id: Named[str] = Column(Text, _of("experiments.id"), primary_key=True, index=True)
+    version: Named[int]
+
+
+trials = Table("trials", metadata, TrialColumns)
+
+
+class AuditColumns(TypedColumns):
+    """Who changed what for everyone. Nothing is ever taken out, and no text of people's is in."""
+
+    position: Named[int] = Column(Integer, primary_key=True)
+    at: Named[float]
+    user_id: Named[str | None] = Column(
+        Text, ForeignKey("users.id", ondelete="SET NULL"), index=True
+    )
+    action: Named[str] = Column(Text)
+    subject: Named[str] = Column(Text)
+    detail: Named[dict[str, str]] = Column(Json(dict[str, str]))
+
+
+audit = Table("audit", metadata, AuditColumns)
 
 
 class MetaColumns(TypedColumns):

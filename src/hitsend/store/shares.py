@@ -11,7 +11,7 @@ from sqlalchemy import Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hitsend.errors import Conflict, NotFound
+from hitsend.errors import Conflict, NotFound, Refused
 from hitsend.store.conversations import is_here, no_message
 from hitsend.store.database import Database
 from hitsend.store.rows import Share, Shared
@@ -34,7 +34,7 @@ class Shares:
     async def create(self, conversation_id: str, user_id: str, message_id: str) -> Share:
         """The path to this message. Made again, it is the same share under the newest title."""
         last = (
-            select(conversations.c.title, messages.c.status)
+            select(conversations.c.title, conversations.c.is_temporary, messages.c.status)
             .join(messages, messages.c.conversation_id == conversations.c.id)
             .where(is_here(conversation_id, user_id), messages.c.id == message_id)
         )
@@ -42,6 +42,8 @@ class Shares:
             row = (await connection.execute(last)).one_or_none()
             if row is None:
                 raise no_message()
+            if row.is_temporary:
+                raise Refused("A temporary conversation cannot be shared.", param="conversation_id")
             if row.status == "in_progress":
                 raise Conflict("The answer is still being written. Stop it or wait for it.")
             adding = insert(shares).values(

@@ -9,18 +9,25 @@ from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.store.accounts import Accounts
+from hitsend.store.audit import Audit
 from hitsend.store.conversations import Conversations
 from hitsend.store.database import Clock, Database, Sync
+from hitsend.store.exchanges import Exchanges
+from hitsend.store.experiments import Experiments
 from hitsend.store.feedback import AnswerFeedback
 from hitsend.store.folders import Folders
 from hitsend.store.groups import Groups
 from hitsend.store.imports import Imports
 from hitsend.store.ledger import Ledger
 from hitsend.store.limits import Limits
+from hitsend.store.memories import Memories
 from hitsend.store.migrate import migrate
 from hitsend.store.prices import Prices
+from hitsend.store.profiles import Profiles
+from hitsend.store.prompts import Prompts
 from hitsend.store.schema import meta
 from hitsend.store.shares import Shares
+from hitsend.store.summaries import Summaries
 from hitsend.store.turns import Turns
 from hitsend.store.usage import UsageSums
 
@@ -39,6 +46,13 @@ class Store:
     limits: Limits
     groups: Groups
     prices: Prices
+    prompts: Prompts
+    experiments: Experiments
+    audit: Audit
+    profiles: Profiles
+    memories: Memories
+    exchanges: Exchanges
+    summaries: Summaries
     usage: UsageSums
 
     @classmethod
@@ -64,6 +78,13 @@ class Store:
         self.ledger = Ledger(database, self.limits)
         self.groups = Groups(database, self.limits)
         self.prices = Prices(database)
+        self.prompts = Prompts(database)
+        self.experiments = Experiments(database, self.prompts)
+        self.audit = Audit(database)
+        self.profiles = Profiles(database)
+        self.memories = Memories(database)
+        self.exchanges = Exchanges(database)
+        self.summaries = Summaries(database)
         self.usage = UsageSums(database)
         self.turns = Turns(database, self.ledger)
 

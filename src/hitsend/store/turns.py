@@ -35,6 +35,7 @@ from hitsend.messages import Usage
 from hitsend.store.closings import close_turns
 from hitsend.store.conversations import is_here, no_conversation, no_message
 from hitsend.store.database import Database
+from hitsend.store.experiments import take_part
 from hitsend.store.ledger import Ledger
 from hitsend.store.rows import Closing, Entry, NewTurn, TurnRow
 from hitsend.store.schema import conversations, messages, meta, turn_events, turns, users
@@ -110,6 +111,7 @@ class Turns:
                 await _continue_conversation(connection, new)
             await connection.execute(insert(turns).values(_turn(new) | {"epoch": self.epoch}))
             await remember(connection, new, self._database.now())
+            await take_part(connection, new.turn_id, new.prompts)
             if new.conversation_id is not None:
                 await connection.execute(insert(messages), list(_messages(new)))
             crash_here("inserted")
@@ -326,6 +328,7 @@ async def _create_conversation(connection: AsyncConnection, new: NewTurn) -> Non
             updated_at=new.created_at,
             current_node=new.answer_id,
             is_archived=False,
+            is_temporary=new.is_temporary,
         )
     )
 

@@ -10,7 +10,17 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.events import Ending, TurnStarted
-from hitsend.messages import Feedback, Part, Role, Text, ToolCall, ToolResult, Usage
+from hitsend.messages import (
+    Feedback,
+    Part,
+    Role,
+    Seen,
+    Source,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from hitsend.transcript import Said, Status
 from hitsend.wire.problem import Problem
 
@@ -83,6 +93,11 @@ class Metadata(Closing, frozen=True, kw_only=True):
     model_slug: str | UnsetType = UNSET
     tool_calls: tuple[ToolCall, ...] | UnsetType = UNSET
     feedback: Feedback | UnsetType = UNSET
+    seen: Seen | UnsetType = UNSET
+    is_visually_hidden_from_conversation: bool | UnsetType = UNSET
+    seen_source: Source | UnsetType = UNSET
+    """Of a hidden message: which part of the prompt it stands for."""
+    seen_ids: tuple[str, ...] | UnsetType = UNSET
 
 
 class WireMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +129,7 @@ def message(said: Said, origin: Origin) -> WireMessage:
         id=said.message_id,
         author=Author(said.role),
         create_time=origin.created_at,
-        content=Content((text_of(said.parts),)),
+        content=Content((said.text if is_answer else text_of(said.parts),)),
         status=STATUS[said.status],
         end_turn=end_turn(said),
         metadata=Metadata(
@@ -123,6 +138,7 @@ def message(said: Said, origin: Origin) -> WireMessage:
             model_slug=origin.model if is_answer else UNSET,
             tool_calls=tool_calls(said) or UNSET,
             feedback=origin.feedback or UNSET,
+            seen=said.seen or UNSET,
             **msgspec.structs.asdict(closing(said)),
         ),
         channel="final" if is_answer else None,

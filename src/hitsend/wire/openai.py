@@ -18,6 +18,7 @@ from hitsend.events import (
     AnyEvent,
     ContextBuilt,
     Ending,
+    MemoriesChanged,
     MessageAdded,
     PromptEncoded,
     PromptRead,
@@ -26,6 +27,7 @@ from hitsend.events import (
     TextArrived,
     TitleChosen,
     ToolCallArrived,
+    ToolReturned,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
@@ -83,6 +85,8 @@ class ChunkView:
             case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
                 return []
             case PromptWarmed() | MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
+                return []
+            case MemoriesChanged() | ToolReturned():
                 return []
             case _:
                 assert_never(event)

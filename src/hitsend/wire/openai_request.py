@@ -8,8 +8,19 @@ from typing import Annotated, Any, Literal, TypeAlias, assert_never
 import msgspec
 from msgspec import Meta
 
+from hitsend.canonical import canonical
 from hitsend.errors import Refused
-from hitsend.messages import Message, Part, Sampling, Source, Text, Tool, ToolCall, ToolResult
+from hitsend.messages import (
+    Message,
+    Part,
+    Policy,
+    Sampling,
+    Source,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 from hitsend.send import Send
 from hitsend.wire.body import unfit
 
@@ -101,6 +112,13 @@ class ChosenTool(msgspec.Struct, frozen=True, tag_field="type", tag="function"):
     function: ChosenFunction
 
 
+class Decoding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Ours alone: how the answer is looked for. See docs/decoding.md."""
+
+    policy: Policy
+    num_beams: int | None = None
+
+
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     messages: Annotated[tuple[GivenMessage, ...], Meta(min_length=1, max_length=2000)]
@@ -127,6 +145,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     modalities: tuple[str, ...] | None = None
     functions: object = None
     function_call: object = None
+    decoding: Decoding | None = None
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +200,8 @@ def _messages(given: tuple[GivenMessage, ...]) -> tuple[Message, ...]:
 
 
 def _message(given: GivenMessage, place: str, is_asking: bool) -> Message:
+    """What people and tools say comes from anywhere, and is made canonical. The caller's own
+    instructions, and the answers it brings back, stay to the letter as they were."""
     match given:
         case SystemMessage(content=content):
             return Message("system", (_text(content, place),), "system")
@@ -188,11 +209,11 @@ def _message(given: GivenMessage, place: str, is_asking: bool) -> Message:
             return Message("developer", (_text(content, place),), "developer")
         case UserMessage(content=content):
             source: Source = "user" if is_asking else "history"
-            return Message("user", (_text(content, place),), source)
+            return Message("user", (Text(canonical(_text(content, place).text)),), source)
         case AssistantMessage():
             return Message("assistant", _answer(given, place), "history")
         case ToolMessage(content=content, tool_call_id=call_id):
-            result = ToolResult(call_id, _text(content, place).text)
+            result = ToolResult(call_id, canonical(_text(content, place).text))
             return Message("tool", (result,), "tool")
         case _:
             assert_never(given)
@@ -258,6 +279,7 @@ def _sampling(request: CompletionRequest) -> Sampling:
         given["top_logprobs"] = max(1, request.top_logprobs or 0)
     given["logit_bias"] = [_bias(*item) for item in (request.logit_bias or {}).items()]
     given["json_schema"] = _schema(request.response_format)
+    given |= _decoding(request.decoding)
     try:
         return msgspec.convert(given, Sampling)
     except msgspec.ValidationError as error:
@@ -269,6 +291,13 @@ PLAIN = (
     "repeat_penalty", "seed", "max_tokens",
 )  # fmt: skip
 """Settings that go by the same name on both sides."""
+
+
+def _decoding(given: Decoding | None) -> dict[str, object]:
+    if given is None:
+        return {}
+    wanted: dict[str, object] = {"policy": given.policy}
+    return wanted if given.num_beams is None else wanted | {"num_beams": given.num_beams}
 
 
 def _bias(token: str, weight: float) -> tuple[int, float]:

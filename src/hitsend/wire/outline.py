@@ -3,6 +3,8 @@
 A view passes text on and need not keep it, so a long answer costs it no more than a short one.
 """
 
+import msgspec
+
 from hitsend import transcript
 from hitsend.events import AnyEvent, TextArrived, TurnStarted
 from hitsend.transcript import Said
@@ -18,7 +20,7 @@ class Outline:
     def take(self, event: AnyEvent) -> bool:
         """Whether this ended the answer that was being written."""
         if isinstance(event, TextArrived):
-            textless = TextArrived("", event.tokens, event.first_word_ms)
+            textless = msgspec.structs.replace(event, text="")
             self.transcript = transcript.apply(self.transcript, textless)
             return False
         if isinstance(event, TurnStarted):

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from hitsend.canonical import canonical
 from hitsend.errors import Refused
 from hitsend.events import Action
 from hitsend.messages import Sampling
@@ -46,6 +47,7 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     sampling: Sampling = Sampling()
     supported_encodings: tuple[str, ...] = ()
     history_and_training_disabled: bool = False
+    """Begins a temporary conversation. One that was begun stays what it is."""
     conversation_mode: Mode | None = None
     client_prepare_state: str | None = None
     supports_buffering: bool = False
@@ -56,17 +58,13 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 def parse_send(body: SendBody, user_id: str, key: str | None = None) -> Send:
     """`key` is what the sender calls it by. Without one a new message goes by its own id."""
-    if body.history_and_training_disabled:
-        raise Refused(
-            "There are no temporary chats here: every message is stored.",
-            param="history_and_training_disabled",
-        )
     said = _said(body)
     return Send(
         user_id=user_id,
         action=body.action,
         conversation_id=_uuid_or(None, body.conversation_id, "conversation_id"),
         parent_id=_uuid_or(ROOT, body.parent_message_id, "parent_message_id"),
+        is_temporary=body.history_and_training_disabled and body.conversation_id is None,
         message_id=_uuid(said.id, "messages[0].id") if said else None,
         text=_text(said) if said else "",
         model=body.model,
@@ -92,7 +90,8 @@ def _said(body: SendBody) -> SentMessage | None:
 
 
 def _text(said: SentMessage) -> str:
-    text = "\n".join(said.content.parts)
+    """Already as it will be stored: its fingerprint, its weight and its title are taken of that."""
+    text = canonical("\n".join(said.content.parts))
     if not text.strip():
         raise Refused("There is nothing to send.", param="messages[0].content.parts")
     return text

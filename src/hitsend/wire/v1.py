@@ -22,6 +22,7 @@ from hitsend.events import (
     AnswerStarted,
     ContextBuilt,
     Ending,
+    MemoriesChanged,
     MessageAdded,
     PromptEncoded,
     PromptRead,
@@ -30,6 +31,7 @@ from hitsend.events import (
     TextArrived,
     TitleChosen,
     ToolCallArrived,
+    ToolReturned,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
@@ -40,6 +42,7 @@ from hitsend.wire import message as wire
 from hitsend.wire import typed
 from hitsend.wire.coalesce import coalesced
 from hitsend.wire.delta import Carry, DeltaEncoder
+from hitsend.wire.hidden import hidden_messages
 from hitsend.wire.outline import Outline
 from hitsend.wire.problem import error_of, problem
 from hitsend.wire.sse import frame
@@ -84,6 +87,7 @@ class V1View:
         self._token = token
         self._deltas = DeltaEncoder()
         self._outline = Outline()
+        self._num_hidden = 0
         self._measures: list[Measure] = []
         self._warmed: PromptWarmed | None = None
         self._first_word_ms: float | None = None
@@ -155,6 +159,8 @@ class V1View:
             case ToolCallArrived():
                 calls = {"tool_calls": wire.tool_calls(self._outline.last)}
                 return [self._delta("/message/metadata", "append", calls)]
+            case MemoriesChanged():
+                return self._changed()
             case AnswerDelayed(reason=reason, num_ahead=num_ahead):
                 return [_typed(typed.AnswerDelayed(reason, num_ahead))]
             case AnswerFinished():
@@ -169,7 +175,9 @@ class V1View:
             case PromptWarmed():
                 self._warmed = event
                 return []
-            case ContextBuilt() | PromptEncoded() | TurnAccepted() | PromptRead():
+            case ContextBuilt():
+                return self._hidden(event)
+            case ToolReturned() | PromptEncoded() | TurnAccepted() | PromptRead():
                 return []
             case _:
                 assert_never(event)
@@ -177,6 +185,16 @@ class V1View:
     @property
     def _turn(self) -> TurnStarted:
         return self._outline.turn
+
+    def _hidden(self, built: ContextBuilt) -> list[Frame]:
+        """First in the stream, each on a channel of its own that nothing is added to."""
+        frames = []
+        for message in hidden_messages(self._turn, built):
+            envelope = wire.Envelope(message, self._turn.conversation_id)
+            delta = self._deltas.encode(self._num_hidden, "", "add", envelope)
+            frames.append(Frame(_json(delta), "delta"))
+            self._num_hidden += 1
+        return frames
 
     def _added(self) -> list[Frame]:
         message = wire.message(self._outline.last, wire.Origin.of(self._turn))
@@ -186,6 +204,12 @@ class V1View:
         if self._outline.last.role != "user":
             return [add]
         return [add, _typed(typed.InputMessage(message, self._turn.conversation_id))]
+
+    def _changed(self) -> list[Frame]:
+        """Before the answer has begun there is nothing to change: it comes with it."""
+        if self._outline.answer is None:
+            return []
+        return [self._delta("/message/metadata/seen", "add", self._outline.answer.seen)]
 
     def _text(self, text: str, at_ms: float) -> list[Frame]:
         if not text:
@@ -256,7 +280,7 @@ class V1View:
         return _typed(typed.MessageMarker(self._turn.conversation_id, message_id, marker, place))
 
     def _delta(self, path: str, op: Op, value: object) -> Frame:
-        channel = len(self._measures) - 1
+        channel = self._num_hidden + len(self._measures) - 1
         return Frame(_json(self._deltas.encode(channel, path, op, value)), "delta")
 
 
@@ -283,11 +307,14 @@ def channels(log: Sequence[Stamped]) -> dict[str, wire.Envelope]:
         return {}
     turn = log[0].event
     assert isinstance(turn, TurnStarted)
-    said = transcript.fold(stamped.event for stamped in log).messages
+    events = [stamped.event for stamped in log]
+    built = (event for event in events if isinstance(event, ContextBuilt))
+    hidden = [message for event in built for message in hidden_messages(turn, event)]
     origin = wire.Origin.of(turn)
+    said = [wire.message(one, origin) for one in transcript.fold(events).messages]
     return {
-        str(i): wire.Envelope(wire.message(one, origin), turn.conversation_id)
-        for i, one in enumerate(said)
+        str(i): wire.Envelope(message, turn.conversation_id)
+        for i, message in enumerate([*hidden, *said])
     }
 
 

@@ -13,7 +13,7 @@ def test_the_doctor_tries_an_answer_and_finds_nothing_failing(
 ) -> None:
     ran = hitsend("doctor", "--engine", "scripted", "--data-dir", str(data_dir), "--port", "1")
     levels = {line.split()[0] for line in ran.stdout.splitlines() if not line.startswith(" ")}
-    assert "The engine answers, with Scripted" in ran.stdout
+    assert "The engine answers, with Scripted, and its prompts are exact" in ran.stdout
     assert "1 account(s)" in ran.stdout
     assert levels <= {"ok", "warn", "fail"}
     assert (ran.returncode == 1) is ("fail" in levels)

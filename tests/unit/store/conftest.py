@@ -30,8 +30,10 @@ def clock() -> SimpleNamespace:
 
 
 @pytest.fixture
-async def store(tmp_path: Path, clock: SimpleNamespace) -> AsyncIterator[Store]:
-    store = await Store.open(tmp_path / "data" / "hitsend.db", now=lambda: clock.now)
+async def store(
+    tmp_path: Path, found: Callable[[Path], Path], clock: SimpleNamespace
+) -> AsyncIterator[Store]:
+    store = await Store.open(found(tmp_path / "data"), now=lambda: clock.now)
     yield store
     await store.close()
 

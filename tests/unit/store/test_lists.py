@@ -28,7 +28,7 @@ WHOLE: dict[str, Question] = {
 
 
 @contextmanager
-def _heard() -> Iterator[list[tuple[str, Any]]]:
+def hearing() -> Iterator[list[tuple[str, Any]]]:
     """Every statement the database is given."""
     heard: list[tuple[str, Any]] = []
 
@@ -42,7 +42,7 @@ def _heard() -> Iterator[list[tuple[str, Any]]]:
         event.remove(Engine, "before_cursor_execute", hear)
 
 
-def _plans(path: Path, heard: list[tuple[str, Any]]) -> list[str]:
+def plans_of(path: Path, heard: list[tuple[str, Any]]) -> list[str]:
     connection = sqlite3.connect(path)
     try:
         return [
@@ -58,9 +58,9 @@ def _plans(path: Path, heard: list[tuple[str, Any]]) -> list[str]:
 async def test_no_question_reads_a_whole_table(
     store: Store, ada: User, tmp_path: Path, name: str
 ) -> None:
-    with _heard() as heard:
+    with hearing() as heard:
         await (PAGED | WHOLE)[name](store, ada.id)
-    plans = _plans(tmp_path / "data" / "hitsend.db", heard)
+    plans = plans_of(tmp_path / "data" / "hitsend.db", heard)
     assert any(plan.startswith("SEARCH") for plan in plans)
     assert not any(plan.startswith("SCAN") for plan in plans)
 
@@ -69,8 +69,8 @@ async def test_no_question_reads_a_whole_table(
 async def test_a_page_is_counted_from_the_index_and_comes_out_of_it_in_order(
     store: Store, ada: User, tmp_path: Path, name: str
 ) -> None:
-    with _heard() as heard:
+    with hearing() as heard:
         await PAGED[name](store, ada.id)
-    counted, walked = _plans(tmp_path / "data" / "hitsend.db", heard)
+    counted, walked = plans_of(tmp_path / "data" / "hitsend.db", heard)
     assert "COVERING INDEX ix_conversations_list" in counted
     assert "INDEX ix_conversations_list" in walked

@@ -88,6 +88,14 @@ def test_every_setting_reaches_the_engine() -> None:
     assert (asked.is_streamed, asked.include_usage, asked.num_logprobs) == (True, True, 4)
 
 
+def test_a_decoding_policy_may_be_asked_for() -> None:
+    asked = parsed(decoding={"policy": "beam", "num_beams": 6}, max_tokens=64)
+    assert asked.send.sampling == Sampling(policy="beam", num_beams=6, max_tokens=64)
+    assert parsed(decoding={"policy": "greedy"}).send.sampling == Sampling(policy="greedy")
+    with pytest.raises(Refused):
+        parsed(decoding={"policy": "beam", "beams": 6})
+
+
 def test_one_stop_string_is_as_good_as_a_list() -> None:
     assert parsed(stop="END").send.sampling.stop == ("END",)
 

@@ -59,6 +59,13 @@ def test_everything_a_web_client_says_is_understood() -> None:
     assert asked.sampling == Sampling(temperature=0.5, seed=3)
 
 
+def test_only_a_new_conversation_becomes_a_temporary_one() -> None:
+    assert parsed(body(history_and_training_disabled=True)).is_temporary
+    assert not parsed(body()).is_temporary
+    later = body(history_and_training_disabled=True, conversation_id=CONVERSATION)
+    assert not parsed(later | {"parent_message_id": ID}).is_temporary
+
+
 def test_a_variant_names_the_message_to_answer_again() -> None:
     asked = parsed({"action": "variant", "parent_message_id": ID, "conversation_id": CONVERSATION})
     assert (asked.action, asked.parent_id) == ("variant", ID)
@@ -90,7 +97,6 @@ def test_to_continue_names_the_answer_that_was_cut_short() -> None:
         (body(parent_message_id="root"), "parent_message_id"),
         (body(sampling={"temperature": 3}), "sampling.temperature"),
         (body(sampling={"heat": 1}), "sampling"),
-        (body(history_and_training_disabled=True), "history_and_training_disabled"),
         (body(gizmo_id="x"), None),
         ({}, None),
     ],

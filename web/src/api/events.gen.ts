@@ -12,6 +12,8 @@ export type Event =
 	| PromptRead
 	| TextArrived
 	| ToolCallArrived
+	| ToolReturned
+	| MemoriesChanged
 	| AnswerFinished
 	| TitleChosen
 	| TurnFinished
@@ -41,12 +43,23 @@ export interface AnswerStarted {
 	model: string;
 }
 
+export interface ChangedMemory {
+	memory_id: string;
+	change: 'added' | 'removed' | 'suggested';
+}
+
 export interface ContextBuilt {
 	type: 'ContextBuilt';
 	sections: Section[];
+	seen: Seen | null;
 }
 
 export type Ending = 'stop' | 'length' | 'tool_calls' | 'stopped' | 'interrupted' | 'failed';
+
+export interface MemoriesChanged {
+	type: 'MemoriesChanged';
+	changed: ChangedMemory[];
+}
 
 export interface Message {
 	role: Role;
@@ -101,15 +114,28 @@ export interface Sampling {
 	logit_bias: ([number, number])[];
 	top_logprobs: number;
 	json_schema: string | null;
+	policy: 'beam' | 'greedy' | 'sample';
+	num_beams: number;
 }
 
 export interface Section {
 	source: Source;
 	num_messages: number;
 	num_chars: number;
+	num_tokens: number;
 }
 
-export type Source = 'template' | 'system' | 'developer' | 'memory' | 'summary' | 'file' | 'tool' | 'history' | 'user' | 'answer';
+export interface Seen {
+	starts_at: string | null;
+	memories: string[];
+	recalled: string[];
+	summaries: string[];
+	num_dropped_messages: number;
+	prompts: UsedPrompt[];
+	changed: ChangedMemory[];
+}
+
+export type Source = 'template' | 'system' | 'developer' | 'profile' | 'memory' | 'summary' | 'recalled' | 'file' | 'tool' | 'history' | 'user' | 'answer';
 
 export type Span = [source: Source, index: number, numTokens: number];
 
@@ -122,6 +148,7 @@ export interface Stamped {
 export interface Text {
 	kind: 'text';
 	text: string;
+	source?: Source;
 }
 
 export interface TextArrived {
@@ -129,6 +156,7 @@ export interface TextArrived {
 	text: string;
 	tokens: Token[];
 	first_word_ms?: number;
+	num_searched_tokens?: number;
 }
 
 export interface TitleChosen {
@@ -156,6 +184,11 @@ export interface ToolResult {
 	call_id: string;
 	output: string;
 	failed: boolean;
+}
+
+export interface ToolReturned {
+	type: 'ToolReturned';
+	result: ToolResult;
 }
 
 export interface TurnAccepted {
@@ -195,4 +228,14 @@ export interface Usage {
 	decode_ms: number;
 	is_estimated: boolean;
 	first_word_ms?: number;
+	entropy?: number;
+	surprisal?: number;
+	is_truncated: boolean;
+	num_searched_tokens?: number;
+}
+
+export interface UsedPrompt {
+	name: string;
+	version: number;
+	experiment_id?: string;
 }

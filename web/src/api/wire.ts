@@ -1,5 +1,5 @@
 /** What travels between the page and /backend-api, as types. No behaviour. */
-import type { Ending, Sampling, Usage } from './events.gen';
+import type { Ending, Sampling, Seen, Usage } from './events.gen';
 
 export interface Me {
 	user: { id: string; name: string; role: 'admin' | 'member' };
@@ -114,6 +114,19 @@ export interface Offer {
 	quantisation: string;
 	good_at: Strength[];
 	is_here: boolean;
+}
+
+/** A text in a model's own tokens. A piece is null where it is not whole characters. */
+export interface Tokenized {
+	model: string;
+	num_tokens: number;
+	num_characters: number;
+	num_bytes: number;
+	ids: number[];
+	pieces: (string | null)[];
+	/** Base64, of the pieces that are null. */
+	bytes: (string | null)[];
+	spans: [source: string, index: number, numTokens: number][];
 }
 
 export interface Models {
@@ -285,6 +298,10 @@ export interface Message {
 		finish_details?: { type: string; reason: Ending; message?: string };
 		usage?: Usage;
 		feedback?: Feedback;
+		/** Of an answer: what else the model saw, where that was anything. */
+		seen?: Seen | null;
+		/** A part of the prompt. Nobody said it, and nobody is shown it. */
+		is_visually_hidden_from_conversation?: boolean;
 	};
 }
 
@@ -301,6 +318,8 @@ export interface ConversationDetail {
 	is_archived: boolean;
 	is_pinned: boolean;
 	folder_id: string | null;
+	/** In no list, remembered nowhere, and gone after a day. */
+	is_temporary?: boolean;
 	current_node: string | null;
 	mapping: Record<string, ConversationNode>;
 	running: { turn_exchange_id: string; message_id: string | null } | null;
@@ -316,6 +335,8 @@ export interface SendBody {
 	supported_encodings: ['v1'];
 	/** `none`: nothing is to be read ahead. */
 	client_prepare_state?: 'none' | 'sent';
+	/** The conversation that this begins is a temporary one. */
+	history_and_training_disabled?: boolean;
 	timezone?: string;
 	timezone_offset_min?: number;
 }

@@ -9,8 +9,10 @@ import { en } from '$/words/en';
 import { setWords } from '$/words/words';
 
 let asked: string[] = [];
-const api = new Api((path) => {
+let signals: (AbortSignal | null | undefined)[] = [];
+const api = new Api((path, init) => {
 	asked.push(path);
+	signals.push(init?.signal);
 	return new Promise(() => undefined);
 });
 const inEnglish: typeof DraftBox = (anchor, props) => {
@@ -22,6 +24,7 @@ beforeEach(() => {
 	vi.useFakeTimers();
 	vi.stubGlobal('matchMedia', () => ({ matches: false }));
 	asked = [];
+	signals = [];
 });
 afterEach(() => {
 	vi.unstubAllGlobals();
@@ -55,5 +58,19 @@ test('what is written is asked about once it rests, and not when the box is gone
 	await vi.advanceTimersByTimeAsync(200);
 
 	expect(asked).toHaveLength(1);
+	desk.leave();
+});
+
+test('what was asked before a message is sent is given up for it', async () => {
+	const { desk, box, write } = opened();
+	write('What is the end');
+	await vi.advanceTimersByTimeAsync(200);
+	expect(signals[0]?.aborted).toBe(false);
+	void desk.open.send(desk.ask);
+	flushSync();
+
+	expect(asked[1]).toBe('/backend-api/f/conversation');
+	expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
+	await unmount(box);
 	desk.leave();
 });

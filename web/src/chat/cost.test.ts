@@ -10,7 +10,8 @@ const USAGE = {
 	queued_ms: 2,
 	prefill_ms: 418,
 	decode_ms: 4000,
-	is_estimated: false
+	is_estimated: false,
+	is_truncated: false
 };
 
 test('the cost is told in tokens, speed, waiting and what was cached', () => {

@@ -34,6 +34,20 @@ test('the tokens of the answer spell the answer', () => {
 	expect(tokens.map(([, text]) => text).join('')).toBe(answer);
 });
 
+test('how sure the model was of its answer is told where that is known', () => {
+	const { steps, usage } = lookAt(log('searched'), en.inspector);
+	const told = steps.find(({ title }) => title === 'Answer finished');
+
+	expect(usage).toMatchObject({ entropy: 1.25, surprisal: 0.4, is_truncated: true });
+	expect(told?.detail).toBe(
+		'at the longest length, 3 tokens, 100 per second, 17 evaluated in search of them, ' +
+			'entropy at least 1.3 bits, surprisal 0.4 bits'
+	);
+	expect(lookAt(log('hello'), en.inspector).steps.map(({ detail }) => detail)).not.toContain(
+		'bits'
+	);
+});
+
 test('the steps are told in the language of the page', () => {
 	expect(lookAt(log('hello'), de.inspector).steps[0]?.title).toBe('Runde begonnen');
 });

@@ -82,13 +82,17 @@ function told(event: Event, { step, source, role, ending }: Words['inspector']):
 		}
 		case 'TextArrived':
 			return { title: step.firstWords, detail: '' };
+		case 'MemoriesChanged':
+			return { title: step.memoriesChanged, detail: String(event.changed.length) };
 		case 'ToolCallArrived':
 			return { title: step.toolAskedFor, detail: event.call.tool };
+		case 'ToolReturned':
+			return { title: step.toolReturned, detail: event.result.output };
 		case 'AnswerFinished': {
 			const { num_output_tokens: count, decode_ms } = event.usage;
 			const speed = decode_ms > 0 && step.speed((count / decode_ms) * 1000);
-			const detail = list(ending[event.ending], step.written(count), speed);
-			return { title: step.answerFinished, detail };
+			const written = list(ending[event.ending], step.written(count), speed);
+			return { title: step.answerFinished, detail: list(written, doubts(event.usage, step)) };
 		}
 		case 'TitleChosen':
 			return { title: step.titleChosen, detail: event.title };
@@ -99,6 +103,17 @@ function told(event: Event, { step, source, role, ending }: Words['inspector']):
 		default:
 			return event satisfies never;
 	}
+}
+
+/** How sure the model was, where that is known. */
+function doubts(usage: Usage, step: Words['inspector']['step']): string | false {
+	const { entropy, surprisal, num_searched_tokens: searched } = usage;
+	const told = list(
+		searched !== undefined && step.searched(searched),
+		entropy !== undefined && step.entropy(entropy),
+		surprisal !== undefined && step.surprisal(surprisal)
+	);
+	return told !== '' && told;
 }
 
 function list(...parts: (string | false | 0)[]): string {

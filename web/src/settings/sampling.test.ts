@@ -4,7 +4,10 @@ import { problemWith, samplingOf } from '$/settings/sampling';
 import { en } from '$/words/en';
 
 const t = en.settings.chat;
-const EMPTY = { temperature: '', top_p: '', top_k: '', min_p: '', max_tokens: '', seed: '' };
+const EMPTY = {
+	...{ temperature: '', top_p: '', top_k: '', min_p: '', max_tokens: '', seed: '' },
+	num_beams: ''
+};
 
 test('an empty field leaves it to the model', () => {
 	expect(samplingOf(EMPTY, t)).toEqual({});
@@ -34,4 +37,18 @@ test('what is not a number, or not whole where it must be, says so', () => {
 
 test('one wrong number does not take the others along', () => {
 	expect(samplingOf({ ...EMPTY, temperature: '9', min_p: '0.05' }, t)).toEqual({ min_p: 0.05 });
+});
+
+test('only what means something under a policy is sent with it', () => {
+	const typed = { ...EMPTY, temperature: '0.7', num_beams: '3', max_tokens: '100' };
+
+	expect(samplingOf(typed, t)).toEqual({ temperature: 0.7, max_tokens: 100 });
+	expect(samplingOf(typed, t, 'greedy')).toEqual({ policy: 'greedy', max_tokens: 100 });
+	expect(samplingOf(typed, t, 'beam')).toEqual({ policy: 'beam', num_beams: 3, max_tokens: 100 });
+});
+
+test('a beam search writes short answers', () => {
+	expect(problemWith('max_tokens', '513', t, 'beam')).toBe('This has to be 1 to 512.');
+	expect(problemWith('max_tokens', '513', t)).toBeNull();
+	expect(problemWith('num_beams', '1', t, 'beam')).toBe('This has to be 2 to 8.');
 });

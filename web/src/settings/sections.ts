@@ -6,6 +6,8 @@ export type Section =
 	| 'keys'
 	| 'appearance'
 	| 'chat'
+	| 'profile'
+	| 'memory'
 	| 'usage'
 	| 'shares'
 	| 'data'
@@ -15,7 +17,10 @@ export type Section =
 	| 'models'
 	| 'limits'
 	| 'everyone'
-	| 'prices';
+	| 'prices'
+	| 'prompts'
+	| 'comparisons'
+	| 'changes';
 
 interface Entry {
 	name: Section;
@@ -27,6 +32,8 @@ export const PERSONAL: Entry[] = [
 	{ name: 'keys', icon: 'key' },
 	{ name: 'appearance', icon: 'sun' },
 	{ name: 'chat', icon: 'chat' },
+	{ name: 'profile', icon: 'edit' },
+	{ name: 'memory', icon: 'bulb' },
 	{ name: 'usage', icon: 'chart' },
 	{ name: 'shares', icon: 'link' },
 	{ name: 'data', icon: 'download' }
@@ -38,7 +45,10 @@ export const ADMINISTRATION: Entry[] = [
 	{ name: 'models', icon: 'cpu' },
 	{ name: 'limits', icon: 'shield' },
 	{ name: 'everyone', icon: 'chart' },
-	{ name: 'prices', icon: 'coins' }
+	{ name: 'prices', icon: 'coins' },
+	{ name: 'prompts', icon: 'text' },
+	{ name: 'comparisons', icon: 'look' },
+	{ name: 'changes', icon: 'clock' }
 ];
 
 /** What the address asks for, if it is there for this person; else the first. */

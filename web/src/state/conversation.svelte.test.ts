@@ -739,3 +739,25 @@ function variantText(): string {
 		.join('')
 		.replace(/\{"id":"[\w-]+","chars":10,"sha256":"\w+"\},/, '');
 }
+
+test('a temporary chat is chosen before it begins, and said with its first message alone', async () => {
+	const sent: SendBody[] = [];
+	const conversation = opened(
+		api({
+			'POST f/conversation': (body) => {
+				sent.push(body);
+				return withRecordedId('hello', body);
+			}
+		}),
+		null
+	);
+	conversation.isTemporary = true;
+	conversation.draft = 'Say hello.';
+	await conversation.send(ASK);
+	conversation.isTemporary = false;
+	conversation.draft = 'Again.';
+	await conversation.send(ASK);
+
+	expect(sent.map((body) => body.history_and_training_disabled)).toEqual([true, undefined]);
+	expect(conversation.isTemporary).toBe(true);
+});

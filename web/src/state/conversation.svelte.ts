@@ -112,6 +112,14 @@ export class Conversation {
 		this.#stored.isArchived = isArchived;
 	}
 
+	get isTemporary(): boolean {
+		return this.#stored.isTemporary;
+	}
+	/** Only one that has not begun can become temporary. */
+	set isTemporary(isTemporary: boolean) {
+		if (this.id === null && this.path.length === 0) this.#stored.isTemporary = isTemporary;
+	}
+
 	message(id: string): Message | null {
 		return this.turn?.messages.find((m) => m.id === id) ?? this.#tree.get(id)?.message ?? null;
 	}

@@ -3,6 +3,7 @@ import { failureOf, type Api } from '$/api/client';
 import { Socket } from '$/api/socket';
 import type { Me } from '$/api/wire';
 import { Gate } from '$/gate/gate.svelte';
+import { Remembered } from '$/memory/remembered.svelte';
 import { Allowance } from '$/state/allowance.svelte';
 import { Beacon } from '$/state/beacon';
 import { Conversation, type Ask } from '$/state/conversation.svelte';
@@ -30,6 +31,7 @@ export class Desk {
 	readonly gate: Gate;
 	readonly allowance: Allowance;
 	readonly beacon: Beacon;
+	readonly remembered: Remembered;
 	open: Conversation;
 
 	#drafts: Drafts;
@@ -53,6 +55,7 @@ export class Desk {
 		this.gate = new Gate(api);
 		this.allowance = new Allowance(api);
 		this.beacon = new Beacon(api, () => preferences.isReported);
+		this.remembered = new Remembered(api);
 		this.#accompany();
 		this.#socket = new Socket(api.socketTicket);
 		api.topics = this.#socket;
@@ -74,6 +77,7 @@ export class Desk {
 		this.live.begin(this.#left.signal);
 		this.beacon.watch(this.#left.signal);
 		void this.allowance.load();
+		void this.#learnProfile();
 	}
 
 	/** An answer is over: how it went is told, and what is left is asked. */
@@ -116,7 +120,7 @@ export class Desk {
 	async togglePin(id = this.open.id): Promise<void> {
 		if (id === null) return;
 		const is_pinned = !(this.conversations.find(id)?.is_pinned ?? this.open.isPinned);
-		const isDone = await this.#attempt(() => this.conversations.change(id, { is_pinned }));
+		const isDone = await this.attempt(() => this.conversations.change(id, { is_pinned }));
 		if (isDone && id === this.open.id) this.open.isPinned = is_pinned;
 	}
 
@@ -137,14 +141,21 @@ export class Desk {
 
 	/** Changes a conversation and says so, with the way back. What fails is said, and changes nothing. */
 	async change(id: string, change: Change, told: string, back: Change): Promise<void> {
-		const isDone = await this.#attempt(() => this.#make(id, change));
-		const undo = () => void this.#attempt(() => this.#make(id, back));
+		const isDone = await this.attempt(() => this.#make(id, change));
+		const undo = () => void this.attempt(() => this.#make(id, back));
 		if (isDone) this.notices.tell(told, { label: this.#t.undo, run: undo });
 	}
 
 	/** Whether an answer is being written there, whoever asked for it. */
 	isAnswering(id: string): boolean {
 		return id === this.open.id ? this.open.isAnswering : this.live.answering.has(id);
+	}
+
+	/** Opens a new conversation that leaves nothing behind. */
+	beginTemporary(): void {
+		this.visit(null);
+		this.open.isTemporary = true;
+		this.go('/');
 	}
 
 	leave(): void {
@@ -171,6 +182,15 @@ export class Desk {
 		};
 	}
 
+	/** Whether suggestions may follow an answer. Where nobody tells, none are waited for. */
+	async #learnProfile(): Promise<void> {
+		try {
+			await this.api.profile();
+		} catch (error) {
+			failureOf(error);
+		}
+	}
+
 	#opened(id: string | null): Conversation {
 		const opened = new Conversation(this.api, id, this.#drafts, this.delivery);
 		opened.ondiffers = () => this.beacon.tellMended('text_differs');
@@ -188,7 +208,7 @@ export class Desk {
 	): Promise<void> {
 		const wasOpen = id === this.open.id;
 		const title = this.#titleOf(id);
-		const isDone = await this.#attempt(() => this.conversations.change(id, change));
+		const isDone = await this.attempt(() => this.conversations.change(id, change));
 		if (!isDone) return;
 		if (id === this.open.id) {
 			this.go('/');
@@ -198,7 +218,7 @@ export class Desk {
 		if ('is_visible' in change) this.#drafts.keep(id, '');
 		const back = 'is_archived' in change ? { is_archived: false } : { is_visible: true };
 		const undo = async () => {
-			const isBack = await this.#attempt(() => this.conversations.change(id, back));
+			const isBack = await this.attempt(() => this.conversations.change(id, back));
 			if (!isBack) return;
 			this.#drafts.keep(id, draft);
 			if (wasOpen && this.open.id === null && this.open.path.length === 0) this.go(`/c/${id}`);
@@ -230,7 +250,7 @@ export class Desk {
 	}
 
 	/** What cannot be done is said, and changes nothing. */
-	async #attempt(what: () => Promise<void>): Promise<boolean> {
+	async attempt(what: () => Promise<unknown>): Promise<boolean> {
 		try {
 			await what();
 			return true;

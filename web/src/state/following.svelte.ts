@@ -111,10 +111,11 @@ export class Following {
 		if (this.turn === turn) this.#replace(null);
 	}
 
-	/** The one before may still listen for its title. */
+	/** The one before may still listen for its title. What it heard after its end is kept, too. */
 	#replace(turn: Turn | null): void {
 		this.#stored.title = this.title;
 		const before = this.turn;
+		this.#stored.refresh(before?.messages ?? []);
 		this.turn = turn;
 		if (before !== turn) before?.leave();
 	}

@@ -18,6 +18,8 @@ export interface Letter {
 	/** The message it says differently, where it does. */
 	edits: string | null;
 	ask: Ask;
+	/** It begins a conversation that leaves nothing behind. */
+	isTemporary?: boolean;
 	/** It has found no server, and waits for one. */
 	isWaiting: boolean;
 }
@@ -40,7 +42,8 @@ export function bodyOf(letter: Letter): SendBody {
 		action: 'next',
 		messages: [{ id, author: { role: 'user' }, content }],
 		parent_message_id: letter.parent ?? ROOT,
-		...common(letter.ask, letter.conversationId)
+		...common(letter.ask, letter.conversationId),
+		...(letter.isTemporary === true ? { history_and_training_disabled: true } : {})
 	};
 }
 

@@ -61,6 +61,14 @@ test('a preset asks for its numbers, and one’s own numbers for themselves', as
 	expect(preferences.sampling).toEqual({ temperature: 0.3 });
 });
 
+test('a policy is kept with its numbers, and only one there is', async () => {
+	const custom = { policy: 'beam', num_beams: 3 };
+	localStorage.setItem('hitsend.preferences', JSON.stringify({ custom }));
+	expect((await opened()).custom).toEqual(custom);
+	localStorage.setItem('hitsend.preferences', '{"custom":{"policy":"guess","num_beams":3}}');
+	expect((await opened()).custom).toEqual({ num_beams: 3 });
+});
+
 test('a browser that keeps nothing still shows what was chosen', async () => {
 	const full = Object.create(localStorage, {
 		setItem: {

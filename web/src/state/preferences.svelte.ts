@@ -50,6 +50,13 @@ const CHOICES = {
 	preset: ['model', 'exact', 'balanced', 'inventive', 'custom']
 } as const;
 
+const NUMBERS = [
+	...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'max_tokens', 'repeat_penalty'],
+	'num_beams'
+];
+/** Beside sampling, which is what is done without a word. */
+const POLICIES: unknown[] = ['greedy', 'beam'];
+
 /** What each preset asks of the model. `model` leaves everything to it. */
 export const PRESETS: Record<Exclude<Preset, 'custom'>, Partial<Sampling>> = {
 	model: {},
@@ -175,20 +182,19 @@ function read(storage: Storage): Kept {
 		return {
 			...FIRST,
 			...Object.fromEntries([...chosen, ...switched]),
-			custom: numbersOf(found['custom'])
+			custom: samplingOf(found['custom'])
 		};
 	} catch {
 		return FIRST;
 	}
 }
 
-function numbersOf(value: unknown): Partial<Sampling> {
+function samplingOf(value: unknown): Partial<Sampling> {
 	if (typeof value !== 'object' || value === null) return {};
-	const known = ['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'max_tokens', 'repeat_penalty'];
-	const numbers = Object.entries(value).filter(
-		([name, number]) => known.includes(name) && typeof number === 'number'
+	const known = Object.entries(value).filter(([name, one]) =>
+		name === 'policy' ? POLICIES.includes(one) : NUMBERS.includes(name) && typeof one === 'number'
 	);
-	return Object.fromEntries(numbers) as Partial<Sampling>;
+	return Object.fromEntries(known) as Partial<Sampling>;
 }
 
 /** A browser that keeps nothing (private, full) still shows what was chosen, for as long as it is open. */

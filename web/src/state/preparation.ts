@@ -15,6 +15,7 @@ export interface Preparation {
 	conversationId: string | null;
 	parent: string;
 	ask: Ask;
+	isTemporary?: boolean;
 	isReadAhead: boolean;
 	isWeighed: boolean;
 }
@@ -29,7 +30,8 @@ export function preparationOf(
 	const { draft, id: conversationId, path } = conversation;
 	const { isReadAhead } = desk.preferences;
 	const parent = leafOf(path) ?? ROOT;
-	const common = { conversationId, parent, ask: desk.ask, isReadAhead };
+	const isTemporary = conversationId === null && conversation.isTemporary;
+	const common = { conversationId, parent, ask: desk.ask, isTemporary, isReadAhead };
 	if (draft.trim() === '') {
 		// An answer that was written before our eyes is still in the engine's memory.
 		const isWorthIt = isReadAhead && path.length > 0 && conversation.turn === null;
@@ -46,9 +48,9 @@ export function isFull(desk: Desk, conversation: Conversation): boolean {
 }
 
 /** What the server is told of it. */
-export function toldOf({ text, conversationId, parent, ask, isReadAhead }: Preparation): SendBody {
-	const letter = { id: newId(), text, conversationId, parent, edits: null, ask, isWaiting: false };
-	const body = bodyOf(letter);
+export function toldOf(preparation: Preparation): SendBody {
+	const { text, isReadAhead } = preparation;
+	const body = bodyOf({ ...preparation, id: newId(), edits: null, isWaiting: false });
 	const messages = text === '' ? [] : body.messages;
 	return { ...body, messages, client_prepare_state: isReadAhead ? 'sent' : 'none' };
 }

@@ -1,6 +1,7 @@
 /**
  * The address bar: `/` a new chat, `/c/<id>` a conversation, `/invite/<token>` a sign-up,
- * `/share/<id>` what somebody shared. What lies over it stands behind the `#`: `#settings/<section>`,
+ * `/share/<id>` what somebody shared, `/tokens` the tokenizer. What lies over it stands behind the
+ * `#`: `#settings/<section>`,
  * and `#message/<id>` for the place to look at.
  */
 export class Router {
@@ -12,6 +13,7 @@ export class Router {
 	conversationId = $derived(/^\/c\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
 	invite = $derived(/^\/invite\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
 	shareId = $derived(/^\/share\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
+	isAtTokens = $derived(this.path === '/tokens');
 	/** The section of the settings that is open, if they are. */
 	section = $derived(/^#settings\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 	messageId = $derived(/^#message\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);

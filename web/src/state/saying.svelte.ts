@@ -116,7 +116,9 @@ export class Saying {
 
 	#letter(text: string, parent: string | null, ask: Ask): Letter {
 		const conversationId = this.#shown.id;
-		const said = { text, conversationId, parent, edits: null, ask, isWaiting: false };
+		const isTemporary = conversationId === null && this.#stored.isTemporary;
+		const letter = { text, conversationId, parent, edits: null, ask, isWaiting: false };
+		const said = isTemporary ? { ...letter, isTemporary } : letter;
 		const before = this.#unsent;
 		const again = { ...said, id: before?.id ?? newId() };
 		return before !== null && isSame(again, before) ? again : { ...said, id: newId() };

@@ -4,7 +4,7 @@
  */
 import { ApiError, failureOf, type Api } from '$/api/client';
 import type { ConversationDetail, Failure, Message } from '$/api/wire';
-import { EMPTY, grow, type Tree } from '$/state/tree';
+import { EMPTY, grow, treeOf, type Tree } from '$/state/tree';
 import type { Pause } from '$/api/pause';
 
 export class Stored {
@@ -22,6 +22,8 @@ export class Stored {
 	/** How it lay when it was opened. The lists know more, once they have come to it. */
 	isPinned = $state(false);
 	isArchived = $state(false);
+	/** Chosen before its first message, and for good. */
+	isTemporary = $state(false);
 
 	#api: Pick<Api, 'conversation'>;
 	#pause: Pause;
@@ -67,6 +69,11 @@ export class Stored {
 		this.tree = messages.reduce(grow, this.tree);
 	}
 
+	/** The same messages, if they are here, as they are now. */
+	refresh(messages: Message[]): void {
+		this.grow(messages.filter(({ id }) => this.tree.has(id)));
+	}
+
 	/** Null if there is no such conversation. */
 	async #ask(id: string): Promise<ConversationDetail | 'unknown' | null> {
 		try {
@@ -86,7 +93,8 @@ export class Stored {
 		this.title = detail.title;
 		this.isPinned = detail.is_pinned;
 		this.isArchived = detail.is_archived;
-		this.tree = new Map(Object.entries(detail.mapping));
+		this.isTemporary = detail.is_temporary ?? false;
+		this.tree = treeOf(detail.mapping);
 		if (!isHeld || this.current === null) this.current = detail.current_node;
 		this.state = 'open';
 		this.problem = null;

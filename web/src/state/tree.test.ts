@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
+import type { Seen } from '$/api/events.gen';
 import type { Message } from '$/api/wire';
-import { EMPTY, grow, joined, leafOf, pathThrough, questionOf, type Tree } from '$/state/tree';
+import {
+	EMPTY,
+	grow,
+	joined,
+	leafOf,
+	pathThrough,
+	questionOf,
+	treeOf,
+	type Tree
+} from '$/state/tree';
 
 const message = (id: string, parent: string | null): Message => ({
 	id,
@@ -91,14 +101,19 @@ test('what a continued answer cost adds up', () => {
 		queued_ms: 1,
 		prefill_ms: 2,
 		decode_ms: 100,
-		is_estimated: false
+		is_estimated: false,
+		is_truncated: true
 	};
-	const part = (id: string) => ({ ...message(id, 'q'), metadata: { usage } });
+	const part = (id: string, is_truncated: boolean) => ({
+		...message(id, 'q'),
+		metadata: { usage: { ...usage, is_truncated } }
+	});
 
-	expect(joined([part('a1'), part('a2')])?.metadata.usage).toEqual({
+	expect(joined([part('a1', true), part('a2', false)])?.metadata.usage).toEqual({
 		...usage,
 		num_output_tokens: 10,
-		decode_ms: 200
+		decode_ms: 200,
+		is_truncated: false
 	});
 });
 
@@ -121,4 +136,38 @@ test('a path of many thousand messages is found by walking it once', () => {
 
 	expect(pathThrough(counted, 'q7999', false)).toHaveLength(8_000);
 	expect(numReads).toBeLessThan(5 * 8_000);
+});
+
+test('what is hidden is no place: what stands below it moves up', () => {
+	const hidden = message('system', null);
+	hidden.metadata.is_visually_hidden_from_conversation = true;
+	const tree = treeOf({
+		system: { id: 'system', parent: null, children: ['q'], message: hidden },
+		q: { id: 'q', parent: 'system', children: [], message: message('q', 'system') }
+	});
+
+	expect([...tree.keys()]).toEqual(['q']);
+	expect(pathThrough(tree, 'q', false).map(({ id, alternatives }) => [id, alternatives])).toEqual([
+		['q', ['q']]
+	]);
+});
+
+test('a continued answer tells of everything that was remembered on its way', () => {
+	const seen = (memory_id: string, memories: string[]): Seen => ({
+		starts_at: null,
+		memories,
+		recalled: [],
+		summaries: [],
+		num_dropped_messages: 0,
+		prompts: [],
+		changed: [{ memory_id, change: 'added' }]
+	});
+	const part = (id: string, told: Seen) => ({ ...message(id, 'q'), metadata: { seen: told } });
+
+	const whole = joined([part('a1', seen('x', ['m'])), part('a2', seen('y', ['m', 'n']))]);
+
+	expect(whole?.metadata.seen).toMatchObject({
+		memories: ['m', 'n'],
+		changed: [{ memory_id: 'x' }, { memory_id: 'y' }]
+	});
 });

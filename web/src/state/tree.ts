@@ -1,6 +1,7 @@
 /** A conversation is a tree: every edit and every other answer is a branch. Pure values. */
-import type { Usage } from '$/api/events.gen';
+import type { Seen, Usage } from '$/api/events.gen';
 import type { ConversationNode, Feedback, Message } from '$/api/wire';
+import { isHidden } from '$/turn/reading';
 
 export type Tree = ReadonlyMap<string, ConversationNode>;
 
@@ -15,6 +16,26 @@ export interface Place {
 }
 
 export const EMPTY: Tree = new Map();
+
+/** What is stored of a conversation. What stands below a hidden message moves up. */
+export function treeOf(mapping: Record<string, ConversationNode>): Tree {
+	const hidden = (id: string | null) => {
+		const node = mapping[id ?? ''];
+		return node?.message != null && isHidden(node.message) ? node : undefined;
+	};
+	const above = (id: string | null): string | null => {
+		const node = hidden(id);
+		return node === undefined ? id : above(node.parent);
+	};
+	const below = (id: string): string[] => hidden(id)?.children.flatMap(below) ?? [id];
+	const shown = Object.values(mapping).filter(({ id }) => hidden(id) === undefined);
+	return new Map(
+		shown.map((node) => {
+			const { id, parent, children } = node;
+			return [id, { ...node, parent: above(parent), children: children.flatMap(below) }];
+		})
+	);
+}
 
 export function grow(tree: Tree, message: Message): Tree {
 	const grown = new Map(tree);
@@ -66,24 +87,37 @@ export function joined(messages: Message[]): Message | null {
 	if (first === undefined || last === undefined || first === last) return first ?? null;
 	const text = messages.map(({ content }) => content.parts[0] ?? '').join('');
 	const usages = messages.flatMap(({ metadata }) => metadata.usage ?? []);
+	const seen = messages.flatMap(({ metadata }) => metadata.seen ?? []);
 	return {
 		...last,
 		create_time: first.create_time,
 		content: { ...last.content, parts: [text] },
 		metadata: {
 			...last.metadata,
-			...(usages.length === 0 ? {} : { usage: usages.reduce(together) })
+			...(usages.length === 0 ? {} : { usage: usages.reduce(together) }),
+			...(seen.length === 0 ? {} : { seen: seen.reduce(seenTogether) })
 		}
 	};
 }
 
-/** What was written adds up; what was read and waited for is told of the first. */
+/** What was used or changed on the way stays; what was left out is told of the last. */
+function seenTogether(earlier: Seen, later: Seen): Seen {
+	return {
+		...later,
+		memories: [...new Set([...earlier.memories, ...later.memories])],
+		changed: [...earlier.changed, ...later.changed]
+	};
+}
+
+/** What was written adds up; what was read and waited for is told of the first, and how it ended
+ * of the last. */
 function together(earlier: Usage, later: Usage): Usage {
 	return {
 		...earlier,
 		num_output_tokens: earlier.num_output_tokens + later.num_output_tokens,
 		decode_ms: earlier.decode_ms + later.decode_ms,
-		is_estimated: earlier.is_estimated || later.is_estimated
+		is_estimated: earlier.is_estimated || later.is_estimated,
+		is_truncated: later.is_truncated
 	};
 }
 

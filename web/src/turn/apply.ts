@@ -3,11 +3,13 @@
  * (src/hitsend/transcript.py); tests/turns/ holds both to the same result.
  */
 import type {
+	ChangedMemory,
 	Ending,
 	Event,
 	Message,
 	PromptRead,
 	Role,
+	Seen,
 	TextArrived,
 	TurnFailed,
 	Usage
@@ -26,6 +28,8 @@ export interface Said {
 	usage: Usage | null;
 	/** Why it failed, as the person was told. */
 	problem: string | null;
+	/** Of an answer: what else the model saw, where that was anything. */
+	seen: Seen | null;
 }
 
 export interface Transcript {
@@ -34,9 +38,16 @@ export interface Transcript {
 	/** Null while the turn runs. */
 	ending: Ending | null;
 	failure: TurnFailed | null;
+	seen: Seen | null;
 }
 
-export const EMPTY: Transcript = { messages: [], title: null, ending: null, failure: null };
+export const EMPTY: Transcript = {
+	messages: [],
+	title: null,
+	ending: null,
+	failure: null,
+	seen: null
+};
 
 const NO_USAGE: Usage = {
 	num_input_tokens: 0,
@@ -45,7 +56,18 @@ const NO_USAGE: Usage = {
 	queued_ms: 0,
 	prefill_ms: 0,
 	decode_ms: 0,
-	is_estimated: false
+	is_estimated: false,
+	is_truncated: false
+};
+
+const NOTHING_SEEN: Seen = {
+	starts_at: null,
+	memories: [],
+	recalled: [],
+	summaries: [],
+	num_dropped_messages: 0,
+	prompts: [],
+	changed: []
 };
 
 export function fold(events: Event[]): Transcript {
@@ -59,7 +81,14 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 			return withMessage(transcript, said(event, role, parts, 'finished'));
 		}
 		case 'AnswerStarted':
-			return withMessage(transcript, said(event, 'assistant', [], 'in_progress'));
+			return withMessage(transcript, {
+				...said(event, 'assistant', [], 'in_progress'),
+				seen: transcript.seen
+			});
+		case 'ContextBuilt':
+			return { ...transcript, seen: event.seen ?? null };
+		case 'MemoriesChanged':
+			return withChanged(transcript, event.changed);
 		case 'PromptRead':
 			return withLast(transcript, () => ({ usage: usageOfPrompt(event) }));
 		case 'TextArrived':
@@ -69,6 +98,8 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 			}));
 		case 'ToolCallArrived':
 			return withLast(transcript, ({ parts }) => ({ parts: [...parts, event.call] }));
+		case 'ToolReturned':
+			return withLast(transcript, ({ parts }) => ({ parts: [...parts, event.result] }));
 		case 'AnswerFinished':
 			return closed(transcript, event.ending, event.usage);
 		case 'TitleChosen':
@@ -83,7 +114,6 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 			};
 		case 'TurnStarted':
 		case 'TurnAccepted':
-		case 'ContextBuilt':
 		case 'PromptEncoded':
 		case 'PromptWarmed':
 		case 'AnswerDelayed':
@@ -99,11 +129,29 @@ function said(
 	parts: Part[],
 	status: Said['status']
 ): Said {
-	return { message_id, parent_id, role, parts, status, ending: null, usage: null, problem: null };
+	return {
+		message_id,
+		parent_id,
+		role,
+		parts,
+		status,
+		ending: null,
+		usage: null,
+		problem: null,
+		seen: null
+	};
 }
 
 function withMessage(transcript: Transcript, message: Said): Transcript {
 	return { ...transcript, messages: [...transcript.messages, message] };
+}
+
+/** Told with the answer, whether it has begun, has ended, or is yet to come. */
+function withChanged(transcript: Transcript, more: ChangedMemory[]): Transcript {
+	const before = transcript.seen ?? NOTHING_SEEN;
+	const seen = { ...before, changed: [...before.changed, ...more] };
+	const next = { ...transcript, seen };
+	return next.messages.at(-1)?.role === 'assistant' ? withLast(next, () => ({ seen })) : next;
 }
 
 function usageOfPrompt(read: PromptRead): Usage {
@@ -116,9 +164,11 @@ function usageOfPrompt(read: PromptRead): Usage {
 	};
 }
 
-function withOutput(usage: Usage, { tokens, first_word_ms }: TextArrived): Usage {
+function withOutput(usage: Usage, arrived: TextArrived): Usage {
+	const { tokens, first_word_ms, num_searched_tokens: more } = arrived;
 	const counted = { ...usage, num_output_tokens: usage.num_output_tokens + tokens.length };
-	return withFirstWord(counted, first_word_ms);
+	const searched = { num_searched_tokens: (usage.num_searched_tokens ?? 0) + (more ?? 0) };
+	return withFirstWord(more === undefined ? counted : { ...counted, ...searched }, first_word_ms);
 }
 
 function withFirstWord(usage: Usage, first_word_ms: number | undefined): Usage {

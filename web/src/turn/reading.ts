@@ -28,7 +28,7 @@ export class Reading {
 	constructor(private readonly note: (event: SideEvent) => void) {}
 
 	get messages(): Message[] {
-		return this.#wrappers.map(({ message }) => message);
+		return this.#wrappers.map(({ message }) => message).filter((message) => !isHidden(message));
 	}
 
 	get conversationId(): string | null {
@@ -93,6 +93,11 @@ export class Reading {
 				return false;
 		}
 	}
+}
+
+/** Whether it is a part of the prompt that travels as a message: it has no place among them. */
+export function isHidden({ metadata }: Message): boolean {
+	return metadata.is_visually_hidden_from_conversation === true;
 }
 
 function parsed({ data }: Frame): unknown {

@@ -8,7 +8,8 @@ import type { Topics } from '$/api/socket';
 import { Dropped, readFrames, type Frame } from '$/api/stream';
 import type { SendBody } from '$/api/wire';
 
-export type Door = Pick<Api, 'send' | 'follow' | 'resume' | 'stop' | 'topics'>;
+export type Door = Pick<Api, 'send' | 'follow' | 'resume' | 'stop' | 'topics'> &
+	Partial<Pick<Api, 'expectsSuggestions'>>;
 
 /** `key` tells one press of a button from the next, where there is no message to tell them by. */
 export type Start = { body: SendBody; key?: string } | { turnId: string; conversationId: string };
@@ -21,15 +22,25 @@ export class Ways {
 	token: string | null = null;
 	/** The socket was tried, and has not shown anything since. */
 	#isSocketDeaf = false;
+	/** The connection of its own on which it came back. */
+	#line = new AbortController();
 
 	constructor(private readonly door: Door) {}
+
+	get canUseSocket(): boolean {
+		return this.door.topics?.isOpen === true && !this.#isSocketDeaf;
+	}
+
+	/** Gives up a connection of its own. What comes over the socket goes on coming. */
+	hangUp(): void {
+		this.#line.abort();
+	}
 
 	/** Over the socket where one is open: it is there already. */
 	comeBack({ conversationId, ...read }: Mark, left: AbortSignal): AsyncGenerator<Frame> {
 		const { topics } = this.door;
 		const spot = { ...read, token: this.token };
-		const isOverSocket = topics?.isOpen === true && !this.#isSocketDeaf;
-		return isOverSocket
+		return topics && this.canUseSocket
 			? this.#overSocket(topics, spot, left)
 			: this.#overHttp(spot, conversationId, left);
 	}
@@ -47,10 +58,13 @@ export class Ways {
 		conversation_id: string | null,
 		left: AbortSignal
 	): AsyncGenerator<Frame> {
+		const line = (this.#line = new AbortController());
+		left.addEventListener('abort', () => line.abort(), { signal: line.signal });
+		if (left.aborted) line.abort();
 		const response =
 			token === null || conversation_id === null
-				? await this.door.follow(turn_exchange_id, offset, left)
-				: await this.door.resume({ conversation_id, turn_exchange_id, offset }, token, left);
+				? await this.door.follow(turn_exchange_id, offset, line.signal)
+				: await this.door.resume({ conversation_id, turn_exchange_id, offset }, token, line.signal);
 		yield* framesIn(response);
 	}
 }

@@ -13,7 +13,8 @@ import msgspec
 from hitsend.cli.chat.access import is_hitsend, local_url
 from hitsend.cli.doctor.finding import Check, Finding
 from hitsend.engine.catalogue import Catalogue
-from hitsend.engine.contract import Finished
+from hitsend.engine.contract import Engine, Finished
+from hitsend.engine.parity import DIFFER
 from hitsend.engine.weights import Weights
 from hitsend.errors import EngineLost, HitsendError
 from hitsend.messages import Message, Sampling, Text
@@ -24,6 +25,8 @@ from hitsend.store.schema import HEAD
 
 ROOM_BYTES = 2_000_000_000
 ENGINE_S = 90.0
+NUM_LOOKS, LOOK_S = 100, 0.1
+PARITY_MEND = "Another model may do better. Its chat template is one hitsend cannot take apart."
 ENGINE_MEND = "See what it said above, and `hitsend settings` for what it was given."
 
 
@@ -115,14 +118,14 @@ async def check_engine(settings: Settings) -> Finding:
         settings = msgspec.structs.replace(settings, model=found[-1].name)
     try:
         async with asyncio.timeout(ENGINE_S):
-            return Finding("ok", await _answer(settings))
+            return await _answer(settings)
     except HitsendError as error:
         return Finding("fail", f"The engine does not answer: {error.message}", ENGINE_MEND)
     except TimeoutError:
         return Finding("fail", f"The engine gave no answer in {ENGINE_S:.0f} s.", ENGINE_MEND)
 
 
-async def _answer(settings: Settings) -> str:
+async def _answer(settings: Settings) -> Finding:
     engine = build_engine(settings)
     try:
         await engine.start()
@@ -131,10 +134,23 @@ async def _answer(settings: Settings) -> str:
         async with aclosing(engine.generate(prompt, Sampling(max_tokens=4))) as generation:
             async for said in generation:
                 if isinstance(said, Finished):
-                    return f"The engine answers, with {model.title}"
+                    return await _compared(engine, model.name)
     finally:
         await engine.close()
     raise EngineLost("it said nothing.")
+
+
+async def _compared(engine: Engine, name: str) -> Finding:
+    """It answers; whether its prompts are right is found out meanwhile."""
+    for _ in range(NUM_LOOKS):
+        model = await engine.resolve(name)
+        if model.is_exact is not None or model.level == "chat":
+            break
+        await asyncio.sleep(LOOK_S)
+    what = f"The engine answers, with {model.title}"
+    if model.is_exact is False:
+        return Finding("warn", f"{what}, but its prompts {DIFFER}.", PARITY_MEND)
+    return Finding("ok", f"{what}, and its prompts are exact" if model.is_exact else what)
 
 
 async def check_port(settings: Settings) -> Finding:

@@ -5,7 +5,6 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec import Meta
-from starlette.requests import Request
 from starlette.responses import Response
 
 from hitsend import __version__
@@ -21,6 +20,7 @@ from hitsend.credentials import (
     verify_password,
 )
 from hitsend.errors import Conflict, Refused, Unauthenticated
+from hitsend.server.addresses import address_of
 from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
 from hitsend.server.leaving import erase_person
 from hitsend.server.people import COOKIE, check_origin, set_cookie
@@ -84,7 +84,7 @@ async def sign_in(call: Call) -> Response:
     """Begin a session with a name and a password."""
     check_origin(call.request)
     body = await call.body(Credentials)
-    who = _address(call.request), name_key(body.name)
+    who = address_of(call.request), name_key(body.name)
     await call.house.throttle.try_once(*who)
     found = await call.house.services.store.accounts.by_name(body.name)
     # An unknown name takes as long as a wrong password, so that names cannot be found out.
@@ -99,7 +99,7 @@ async def sign_up(call: Call) -> Response:
     """Make an account with an invitation."""
     check_origin(call.request)
     body = await call.body(SignUp)
-    who = _address(call.request)
+    who = address_of(call.request)
     await call.house.throttle.try_once(who)
     accounts, name = call.house.services.store.accounts, clean_name(body.name)
     invite = hash_token(body.invite)
@@ -155,7 +155,7 @@ async def delete_account(call: Call) -> Response:
 
 async def _check_password(call: Call, password: str, param: str) -> None:
     """Also of someone who is signed in: it may be another who sits at their desk."""
-    who = _address(call.request), name_key(call.person.user.name)
+    who = address_of(call.request), name_key(call.person.user.name)
     await call.house.throttle.try_once(*who)
     kept = await call.house.services.store.accounts.password_hash(call.user_id)
     if not await verify_password(password, kept):
@@ -185,7 +185,3 @@ async def _signed_in(call: Call, user: User, status: int) -> Response:
     response = answer(_me(call, user, session.id), status)
     set_cookie(call.request, response, token, session.expires_at)
     return response
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else "unknown"

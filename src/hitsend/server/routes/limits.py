@@ -82,8 +82,8 @@ def _scope(call: Call, allowed: Sequence[LimitScope]) -> LimitScope:
 
 async def _set(call: Call, scope: LimitScope, target: str) -> None:
     limit = await call.body(Limit)
-    if scope == "address" and (limit.tokens_per_minute, limit.tokens_per_day) != (None, None):
-        raise Refused("Of an address only requests are counted.", param="tokens_per_minute")
+    if scope == "address" and limit.tokens_per_day is not None:
+        raise Refused("Addresses have no day. Limit their minute.", param="tokens_per_day")
     await call.house.services.store.limits.set(scope, target, limit)
 
 

@@ -32,6 +32,12 @@ async def page_of_invite(call: Call) -> Response:
     return _index(call)
 
 
+@endpoint("GET", "/tokens", Access.ANYONE)
+async def page_of_tokens(call: Call) -> Response:
+    """The page, opened where text becomes tokens."""
+    return _index(call)
+
+
 @endpoint("GET", "/share/{share_id}", Access.ANYONE)
 async def page_of_share(call: Call) -> Response:
     """The page, opened at what somebody shares."""

@@ -71,6 +71,7 @@ def _told(shared: Shared) -> dict[str, object]:
 
 
 def _message(stored: StoredMessage) -> WireMessage:
-    """What was said, and no more: neither what it cost nor what broke on the way."""
-    said = structs.replace(stored, usage=None, problem=None)
+    """What was said, and no more: neither what it cost, what broke on the way, nor what else the
+    model knew."""
+    said = structs.replace(stored, usage=None, problem=None, seen=None)
     return message(said, Origin(None, stored.model or "", stored.created_at))

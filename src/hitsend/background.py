@@ -1,0 +1,55 @@
+"""Work that nobody waits for: begun when there is time, one piece at a time.
+
+Each wish goes by a name; a newer wish by the same name takes the place of one that has not begun.
+What fails is logged and not tried again: whoever wanted it will want it again. What runs is ended
+when hitsend ends.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+log = logging.getLogger(__name__)
+
+Wish: TypeAlias = Callable[[], Awaitable[None]]
+
+MOST_WISHES = 1000
+"""Those beyond it, the oldest, are forgotten."""
+
+
+class Background:
+    def __init__(self) -> None:
+        self._wishes: dict[str, Wish] = {}
+        self._is_wanted = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+
+    def want(self, name: str, wish: Wish) -> None:
+        self._wishes.pop(name, None)
+        self._wishes[name] = wish
+        if len(self._wishes) > MOST_WISHES:
+            del self._wishes[next(iter(self._wishes))]
+        self._is_idle.clear()
+        self._is_wanted.set()
+
+    async def until_idle(self) -> None:
+        """Until all that was wanted was tried."""
+        await self._is_idle.wait()
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            await self._is_wanted.wait()
+            name = next(iter(self._wishes))
+            await self._fulfil(name, self._wishes.pop(name))
+            if not self._wishes:
+                self._is_wanted.clear()
+                self._is_idle.set()
+
+    async def _fulfil(self, name: str, wish: Wish) -> None:
+        """A bug in one must not end the others."""
+        try:
+            await wish()
+        except Exception:
+            log.exception("the background could not fulfil %s", name.partition(":")[0])

@@ -1,0 +1,6 @@
+"""Recall: what was said or remembered before, found again by its meaning. Start at `Recall`."""
+
+from hitsend.recall.exact import ExactSearch, Nearest
+from hitsend.recall.recall import Recall
+
+__all__ = ["ExactSearch", "Nearest", "Recall"]

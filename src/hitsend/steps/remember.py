@@ -1,0 +1,196 @@
+"""What a person wants remembered or forgotten: heard before the prompt is made, so that the model
+knows of it, and done once the message is accepted.
+
+Plain words are understood without a model. For others, the model is told how to ask for it. In a
+temporary conversation, for an API call, and where memory is off, nothing is heard or done.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from hitsend.engine import Engine, GaveWay
+from hitsend.errors import Conflict, HitsendError, NotFound, Refused
+from hitsend.events import MemoriesChanged
+from hitsend.memory.asks import Ask, Forget, ForgetAll, Remember, find_ask, hints
+from hitsend.memory.suggestions import is_in_words_of, own_fact, tells_of_person
+from hitsend.messages import ChangedMemory, Text, ToolCall
+from hitsend.prompt_book import PromptBook
+from hitsend.prompts import find_secret
+from hitsend.recall import Recall
+from hitsend.send import Turn
+from hitsend.store import Memory, Profile, Store
+from hitsend.tools import Done, Tools
+
+SUGGESTION_S = 20.0
+"""For all of it, waiting for a free engine included."""
+REMEMBER, FORGET = "remember", "forget"
+"""What a model may ask for."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    added: str = ""
+    removed: tuple[Memory, ...] = ()
+    finds_nothing: bool = False
+    asks_for_all: bool = False
+    is_unclear: bool = False
+    """It may be one: the model is to tell."""
+
+    @property
+    def is_clear(self) -> bool:
+        return bool(self.added or self.removed or self.finds_nothing or self.asks_for_all)
+
+
+NO_WISH = Wish()
+
+
+async def hear_wish(turn: Turn, store: Store, recall: Recall, engine: Engine) -> Wish:
+    if turn.said is None:
+        return NO_WISH
+    ask = find_ask(turn.send.text)
+    if not (ask or hints(turn.send.text)) or not await _uses_memory(turn, store):
+        return NO_WISH
+    if ask is not None:
+        return await understood(ask, turn.send.user_id, recall)
+    # The smallest models would only be confused by what they may ask for.
+    return Wish(is_unclear=(await engine.resolve(turn.model)).can_call_tools)
+
+
+async def understood(ask: Ask, user_id: str, recall: Recall) -> Wish:
+    match ask:
+        case Remember(text=text):
+            # A secret is for nobody to keep. Nor would any model be told of it.
+            return Wish(finds_nothing=True) if find_secret(text) else Wish(added=text)
+        case Forget(about=about):
+            meant = await recall.memories_meant(user_id, about)
+            return Wish(removed=tuple(meant), finds_nothing=not meant)
+        case ForgetAll():
+            return Wish(asks_for_all=True)
+
+
+async def notes_of(wish: Wish, turn: Turn, book: PromptBook) -> Sequence[Text]:
+    """In front of the question: what is done about it, or how to have it done."""
+    if wish.is_unclear:
+        return [await _note("memory_tool", {}, turn, book)]
+    if not wish.is_clear:
+        return []
+    done = {
+        "added": [wish.added] if wish.added else [],
+        "has_removed": bool(wish.removed),
+        "changed_nothing": wish.finds_nothing,
+        "asks_for_all": wish.asks_for_all,
+    }
+    return [await _note("memory_done", done, turn, book)]
+
+
+async def fulfil(wish: Wish, turn: Turn, store: Store) -> Sequence[MemoriesChanged]:
+    """What came of it, if anything: somebody may have been quicker, or have no room left."""
+    changed = [*await _added(wish, turn, store), *await _removed(wish, turn, store)]
+    return [MemoriesChanged(tuple(changed))] if changed else []
+
+
+def memory_tools(turn: Turn, store: Store, recall: Recall, book: PromptBook) -> Tools:
+    """For a wish that only a model understands: it asks, and what is done is the same. Only what
+    the person said counts: a small model may make something up."""
+
+    async def use(call: ToolCall) -> Done:
+        said = _first_text(call.arguments)
+        wish = Wish(finds_nothing=True)
+        if is_in_words_of(said, turn.send.text):
+            ask: Ask = Remember(said) if call.tool == REMEMBER else Forget(said)
+            wish = await understood(ask, turn.send.user_id, recall)
+        changed = await fulfil(wish, turn, store)
+        output = f"{sum(len(event.changed) for event in changed)} changed"
+        return Done(output, tuple(await notes_of(wish, turn, book)), tuple(changed))
+
+    return dict.fromkeys((REMEMBER, FORGET), use)
+
+
+async def suggest_memory(
+    turn: Turn, store: Store, engine: Engine, book: PromptBook
+) -> MemoriesChanged | None:
+    """Something lasting that the person told of themselves, for them to accept or not. Trouble is
+    none: nobody asked for it."""
+    message = turn.send.text
+    if turn.said is None or not tells_of_person(message) or not await _suggests(turn, store):
+        return None
+    try:
+        async with asyncio.timeout(SUGGESTION_S):
+            fact = own_fact(await _written(message, turn, engine, book), message)
+            if fact is None or await _is_known(fact, turn, store):
+                return None
+            memory = await store.memories.add(
+                turn.send.user_id, fact, "suggested", turn.conversation_id, is_suggested=True
+            )
+    except (TimeoutError, GaveWay, HitsendError):
+        return None
+    return MemoriesChanged((ChangedMemory(memory.id, "suggested"),))
+
+
+async def _written(message: str, turn: Turn, engine: Engine, book: PromptBook) -> str:
+    context, picked = await book.messages(
+        "memory_suggestion",
+        {"message": message[:1_000]},
+        user_id=turn.send.user_id,
+        model=turn.model,
+    )
+    prompt = await engine.encode(turn.model, context)
+    return await engine.aside(prompt, picked.sampling)
+
+
+async def _is_known(fact: str, turn: Turn, store: Store) -> bool:
+    texts = await store.memories.every_text(turn.send.user_id)
+    return any(is_in_words_of(fact, text) for text in texts.values())
+
+
+async def _added(wish: Wish, turn: Turn, store: Store) -> list[ChangedMemory]:
+    if not wish.added:
+        return []
+    try:
+        memory = await store.memories.add(
+            turn.send.user_id, wish.added, "asked", turn.conversation_id
+        )
+    except Conflict:  # as many as there can be
+        return []
+    return [ChangedMemory(memory.id, "added")]
+
+
+async def _removed(wish: Wish, turn: Turn, store: Store) -> list[ChangedMemory]:
+    removed = []
+    for memory in wish.removed:
+        try:
+            await store.memories.remove(memory.id, turn.send.user_id)
+        except NotFound:  # meanwhile
+            continue
+        removed.append(ChangedMemory(memory.id, "removed"))
+    return removed
+
+
+async def _uses_memory(turn: Turn, store: Store) -> bool:
+    return (await _profile(turn, store)).uses_memory
+
+
+async def _suggests(turn: Turn, store: Store) -> bool:
+    profile = await _profile(turn, store)
+    return profile.uses_memory and profile.suggests_memories
+
+
+async def _profile(turn: Turn, store: Store) -> Profile:
+    return await store.profiles.in_conversation(
+        turn.send.user_id, turn.conversation_id, is_temporary=turn.send.is_temporary
+    )
+
+
+async def _note(name: str, values: Mapping[str, object], turn: Turn, book: PromptBook) -> Text:
+    text, _ = await book.text(name, values, user_id=turn.send.user_id, model=turn.model)
+    return Text(f"{text}\n\n", "memory")
+
+
+def _first_text(arguments: str) -> str:
+    """However the model called it."""
+    try:
+        given = msgspec.json.decode(arguments, type=dict[str, object])
+    except msgspec.DecodeError:
+        raise Refused("The arguments are no JSON object.", param="arguments") from None
+    return next((value for value in given.values() if isinstance(value, str)), "")

@@ -1,0 +1,318 @@
+"""What is remembered of people, what they tell of themselves, and chats that leave nothing."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Locator, Route, expect
+from tests.browser.axe import faults
+from tests.browser.world import Person
+
+RIGHTMOST = """
+Math.max(...[...document.querySelectorAll('dialog *')].map(
+    (element) => element.getBoundingClientRect().right))
+"""
+
+
+def part(settings: Locator, name: str) -> Locator:
+    return settings.get_by_role("region", name=name)
+
+
+def remember(person: Person, *texts: str) -> None:
+    for text in texts:
+        person.post("memories", {"text": text})
+
+
+def list_of(person: Person) -> Locator:
+    return part(person.open_settings("Memory"), "What is remembered")
+
+
+def rows(memories: Locator) -> Locator:
+    return memories.get_by_role("list", name="What is remembered").get_by_role("listitem")
+
+
+def line_below(person: Person) -> Locator:
+    """What is said of memory below the last answer."""
+    said = re.compile("Memory updated|Undone|Remember this|Remembered|Not remembered")
+    return person.answers.last.get_by_role("status").filter(has_text=said)
+
+
+def test_an_empty_memory_says_how_it_is_filled(ada: Person) -> None:
+    memories = list_of(ada)
+
+    expect(memories.get_by_text("Nothing is remembered yet")).to_be_visible()
+    expect(memories.get_by_text("Remember that I am vegetarian.")).to_be_visible()
+    expect(memories.get_by_role("button", name="Forget everything")).to_have_count(0)
+    assert faults(ada.page) == []
+
+
+def test_a_memory_is_added_changed_and_forgotten_and_comes_back(ada: Person) -> None:
+    memories = list_of(ada)
+    memories.get_by_role("button", name="Remember").click()
+    field = memories.get_by_label("Something to remember")
+    expect(field).to_have_accessible_description("Write what is to be remembered.")
+    field.fill("I like tea.")
+    field.press("Enter")
+    expect(rows(memories)).to_contain_text("I like tea.")
+    expect(rows(memories)).to_contain_text("written here")
+
+    memories.get_by_role("button", name="Edit “I like tea.”").click()
+    expect(memories.get_by_label("Memory", exact=True)).to_be_focused()
+    memories.get_by_label("Memory", exact=True).fill("I like green tea.")
+    ada.page.keyboard.press("Enter")
+    expect(rows(memories)).to_contain_text("I like green tea.")
+    assert faults(ada.page) == []
+
+    memories.get_by_role("button", name="Forget “I like green tea.”").click()
+    expect(rows(memories)).to_have_count(0)
+    assert ada.get("memories")["total"] == 0
+    memories.get_by_role("button", name="Undo").click()
+    expect(rows(memories)).to_contain_text("I like green tea.")
+    assert [one["text"] for one in ada.get("memories")["items"]] == ["I like green tea."]
+
+
+def test_escape_leaves_a_memory_as_it_was_and_the_settings_open(ada: Person) -> None:
+    remember(ada, "I like tea.")
+    memories = list_of(ada)
+    memories.get_by_role("button", name="Edit “I like tea.”").click()
+    memories.get_by_label("Memory", exact=True).fill("I like nothing.")
+    ada.page.keyboard.press("Escape")
+
+    expect(rows(memories)).to_contain_text("I like tea.")
+    expect(memories.get_by_role("button", name="Edit “I like tea.”")).to_be_focused()
+
+
+def test_many_memories_are_searched_and_come_a_page_at_a_time(ada: Person) -> None:
+    remember(ada, *[f"Fact number {i}." for i in range(60)])
+    memories = list_of(ada)
+    expect(memories.get_by_text("60 memories")).to_be_visible()
+    expect(rows(memories)).to_have_count(50)
+    memories.get_by_role("button", name="Show more").click()
+    expect(rows(memories)).to_have_count(60)
+
+    memories.get_by_label("Search memories").fill("number 42")
+    expect(memories.get_by_text("1 memory found")).to_be_visible()
+    expect(rows(memories)).to_have_text(re.compile("Fact number 42"))
+    memories.get_by_label("Search memories").fill("nowhere")
+    expect(memories.get_by_text("Nothing that is remembered says “nowhere”.")).to_be_visible()
+
+
+def test_memories_are_taken_along_as_a_file(ada: Person) -> None:
+    remember(ada, "I like tea.")
+    memories = list_of(ada)
+    with ada.page.expect_download() as download:
+        memories.get_by_role("link", name="Export as a file").click()
+
+    assert "I like tea." in json.dumps(json.loads(download.value.path().read_text()))
+
+
+def test_everything_is_forgotten_only_by_whoever_types_so(ada: Person) -> None:
+    remember(ada, "I like tea.", "I live in Bern.")
+    memories = list_of(ada)
+    memories.get_by_role("button", name="Forget everything").click()
+    question = ada.page.get_by_role("dialog", name="Forget everything?")
+    forget = question.get_by_role("button", name="Forget everything")
+    expect(question).to_contain_text("2 memories go for good")
+    expect(forget).to_be_disabled()
+    question.get_by_label("Type “forget” to confirm").fill("forget")
+    forget.click()
+
+    expect(memories.get_by_text("Nothing is remembered yet")).to_be_visible()
+    expect(memories.get_by_text("Everything is forgotten.")).to_be_visible()
+    assert ada.get("memories")["total"] == 0
+
+
+@pytest.mark.parametrize(("action", "num_kept"), [("and keep", 1), ("and delete all", 0)])
+def test_whoever_turns_memory_off_keeps_or_deletes_what_is_there(
+    ada: Person, action: str, num_kept: int
+) -> None:
+    remember(ada, "I like tea.")
+    settings = ada.open_settings("Memory")
+    switch = settings.get_by_role("switch", name="Use memory")
+    expect(switch).to_be_checked()
+    switch.click()
+    question = ada.page.get_by_role("dialog", name="Turn memory off?")
+    assert faults(ada.page) == []
+    question.get_by_role("button", name="Cancel").click()
+    expect(switch).to_be_checked()
+    switch.click()
+    question.get_by_role("button", name=f"Turn off {action}").click()
+
+    expect(switch).not_to_be_checked()
+    expect(settings.get_by_role("switch", name="Suggest memories")).to_be_disabled()
+    assert ada.get("memories")["total"] == num_kept
+    assert ada.get("user_system_messages")["uses_memory"] is False
+    switch.click()
+    expect(settings.get_by_text("Memory is on.")).to_be_visible()
+
+
+def test_suggestions_are_off_until_somebody_wants_them(ada: Person) -> None:
+    settings = ada.open_settings("Memory")
+    suggestions = settings.get_by_role("switch", name="Suggest memories")
+    expect(suggestions).not_to_be_checked()
+    suggestions.click()
+    expect(suggestions).to_be_checked()
+    assert ada.get("user_system_messages")["suggests_memories"] is True
+
+
+def test_what_people_say_of_themselves_is_saved_and_counted(ada: Person) -> None:
+    settings = ada.open_settings("About you")
+    name = settings.get_by_label("How should I call you?")
+    name.fill("Ada")
+    settings.get_by_label("How should answers be?").fill("Short.")
+    about = settings.get_by_label("What should be known about you?")
+    about.fill("x" * 1_501)
+    expect(settings.get_by_text("1,501 of 1,500 characters")).to_be_visible()
+    settings.get_by_role("button", name="Save").click()
+    expect(about).to_have_accessible_description(re.compile("at most 1,500 fit"))
+    assert faults(ada.page) == []
+    about.fill("I build engines.")
+    settings.get_by_role("button", name="Save").click()
+    expect(settings.get_by_text("Saved.")).to_be_visible()
+
+    settings.get_by_role("switch", name="Tell the model about me").click()
+    expect(settings.get_by_text("told to nobody")).to_be_visible()
+    kept = ada.get("user_system_messages")
+    assert (kept["call_me"], kept["about_me"], kept["style"]) == (
+        "Ada",
+        "I build engines.",
+        "Short.",
+    )
+    assert kept["is_on"] is False
+
+
+def test_memories_and_the_profile_fit_a_phone(ada: Person) -> None:
+    remember(ada, "I like " + "very " * 60 + "strong tea.")
+    ada.page.set_viewport_size({"width": 360, "height": 740})
+    for section in ("memory", "profile"):
+        ada.visit(f"/#settings/{section}")
+        ada.page.get_by_role("switch").first.wait_for()
+        edge = ada.page.evaluate(RIGHTMOST)
+        assert edge <= 360
+        assert faults(ada.page) == []
+
+
+def test_what_was_remembered_is_said_below_the_answer_and_undone(ada: Person) -> None:
+    ada.ask("Remember that I like tea.")
+    line = line_below(ada)
+    expect(line).to_contain_text("Memory updated: “I like tea.”")
+    assert faults(ada.page) == []
+    ada.page.reload()
+    expect(line).to_contain_text("Memory updated: “I like tea.”")
+
+    ada.button("Undo: Memory updated").click()
+    expect(line).to_have_text("Undone: this is not remembered.")
+    expect(line).to_be_focused()
+    assert ada.get("memories")["total"] == 0
+    ada.page.reload()
+    expect(line).to_have_text("Undone: this is not remembered.")
+
+
+def test_what_was_forgotten_in_a_chat_comes_back(ada: Person) -> None:
+    remember(ada, "I like tea.")
+    ada.ask("Forget that I like tea.")
+    line = line_below(ada)
+    expect(line).to_have_text("Memory updated")
+    assert ada.get("memories")["total"] == 0
+    ada.button("Undo: Memory updated").click()
+
+    expect(line).to_have_text("Undone: this is remembered again.")
+    assert ada.get("memories")["total"] == 1
+
+
+def test_an_answer_tells_which_memories_it_used_and_they_can_be_changed_there(ada: Person) -> None:
+    remember(ada, "My favourite drink is green tea.", "I live in Bern.")
+    ada.ask("What is my favourite drink?")
+    used = ada.button("Used 1 memory")
+    used.click()
+    popover = ada.page.get_by_role("dialog", name="Memories that were used")
+    expect(popover.get_by_role("listitem")).to_contain_text("My favourite drink is green tea.")
+    assert faults(ada.page) == []
+    popover.get_by_role("button", name="Forget").click()
+    expect(popover.get_by_text("Forgotten.")).to_be_visible()
+    assert ada.get("memories")["total"] == 1
+    popover.get_by_role("button", name="Undo").click()
+    expect(popover.get_by_role("listitem")).to_contain_text("My favourite drink is green tea.")
+    ada.page.keyboard.press("Escape")
+    expect(popover).to_be_hidden()
+    expect(used).to_be_focused()
+
+
+def test_people_see_what_of_theirs_the_model_saw(ada: Person) -> None:
+    ada.post("user_system_messages", {"call_me": "Countess"}, "PUT")
+    remember(ada, "My favourite drink is green tea.")
+    ada.ask("What is my favourite drink?")
+    ada.choose("More", "What the model saw")
+    seen = ada.page.get_by_role("dialog", name="What the model saw")
+
+    expect(seen.get_by_text("It saw the whole conversation.")).to_be_visible()
+    expect(seen.get_by_text("Countess")).to_be_visible()
+    expect(seen.get_by_text("My favourite drink is green tea.")).to_be_visible()
+    expect(seen.get_by_text("What the window was filled with")).to_be_visible()
+    assert faults(ada.page) == []
+
+
+def test_a_temporary_chat_is_in_no_list_and_stays_at_its_address(ada: Person) -> None:
+    switch = ada.page.get_by_role("switch", name="Temporary chat")
+    switch.click()
+    expect(switch).to_be_checked()
+    expect(ada.page.get_by_role("heading", name="Temporary chat")).to_be_visible()
+    assert faults(ada.page) == []
+    ada.ask("Remember that I like tea.")
+
+    expect(ada.page.get_by_role("main").get_by_text("Temporary chat", exact=True)).to_be_visible()
+    expect(ada.conversations).to_have_count(0)
+    assert ada.get("memories")["total"] == 0
+    assert ada.get("conversations")["total"] == 0
+    ada.page.reload()
+    expect(ada.questions).to_have_text(re.compile("Remember that I like tea."))
+    expect(ada.page.get_by_role("main").get_by_text("Temporary chat", exact=True)).to_be_visible()
+    assert faults(ada.page) == []
+    ada.page.keyboard.press("ControlOrMeta+Shift+o")
+    expect(switch).not_to_be_checked()
+
+
+def test_a_temporary_chat_begins_from_the_keyboard_too(ada: Person) -> None:
+    ada.draft.fill("/temporary")
+    ada.page.keyboard.press("Enter")
+    expect(ada.page.get_by_role("switch", name="Temporary chat")).to_be_checked()
+
+
+def suggest(person: Person, text: str) -> None:
+    """As if the model had found it worth remembering: the scripted one never does."""
+    person.post("memories", {"text": text})
+    [memory] = person.get("memories")["items"]
+    changed = [{"memory_id": memory["id"], "change": "suggested"}]
+
+    def tell(route: Route) -> None:
+        told = route.fetch().json()
+        for node in told["mapping"].values():
+            if node["message"] and node["message"]["author"]["role"] == "assistant":
+                node["message"]["metadata"]["seen"]["changed"] = changed
+        route.fulfill(json=told)
+
+    def show(route: Route) -> None:
+        named = {"items": [memory | {"is_suggested": True}], "total": 1}
+        route.fulfill(json=named)
+
+    person.page.route("**/backend-api/conversation/*", tell)
+    person.page.route("**/backend-api/memories?ids=*", show, times=1)
+
+
+@pytest.mark.parametrize(
+    ("choice", "outcome", "kept"), [("Yes", "Remembered: “", 1), ("No", "Not remembered.", 0)]
+)
+def test_a_suggestion_is_kept_only_by_whoever_says_yes(
+    ada: Person, choice: str, outcome: str, kept: int
+) -> None:
+    ada.ask("I live in Bern. Where is a good bakery?")
+    suggest(ada, "I live in Bern.")
+    ada.page.reload()
+    line = line_below(ada)
+    expect(line).to_contain_text("Remember this? “I live in Bern.”")
+    assert faults(ada.page) == []
+    ada.answers.last.get_by_role("button", name=choice, exact=True).click()
+
+    expect(line).to_contain_text(outcome)
+    expect(line).to_be_focused()
+    assert ada.get("memories")["total"] == kept

@@ -1,0 +1,115 @@
+"""The decoding policies, through both doors."""
+
+from typing import Any
+
+import httpx2
+import pytest
+from tests.server.world import Someone, World, message
+
+BEAM = {"policy": "beam"}
+
+
+async def completed(ada: Someone, text: str, **fields: Any) -> httpx2.Response:
+    body = {"model": "auto", "messages": [{"role": "user", "content": text}]} | fields
+    return await ada.http.post(
+        "/v1/chat/completions", json=body, headers={"authorization": f"Bearer {ada.key}"}
+    )
+
+
+@pytest.mark.parametrize("policy", ["sample", "greedy", "beam"])
+async def test_a_message_is_answered_under_every_policy(world: World, policy: str) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nTo be, or not to be.", sampling={"policy": policy})
+    assert heard.is_done
+    assert heard.text == "To be, or not to be."
+
+
+@pytest.mark.parametrize("policy", ["sample", "greedy", "beam"])
+async def test_a_completion_is_made_under_every_policy(world: World, policy: str) -> None:
+    ada = await world.someone("ada")
+    made = await completed(ada, "!script\nTo be.", decoding={"policy": policy})
+    assert made.json()["choices"][0]["message"]["content"] == "To be."
+
+
+async def test_what_a_search_cost_is_recorded_with_the_turn(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nOne two three.", sampling=BEAM | {"num_beams": 3})
+    assert heard.answer
+    usage = heard.answer["metadata"]["usage"]
+    assert usage["num_searched_tokens"] >= usage["num_output_tokens"] > 0
+    turn = (await ada.http.get(f"/backend-api/turn/{heard.turn_id}")).json()
+    assert turn["events"][0]["event"]["sampling"]["num_beams"] == 3
+
+
+async def test_how_sure_the_model_was_is_recorded_with_the_turn(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nOne two three.", sampling={"top_logprobs": 3})
+    assert heard.answer
+    usage = heard.answer["metadata"]["usage"]
+    assert usage["entropy"] > 0
+    assert usage["surprisal"] > 0
+    assert usage["is_truncated"] is False
+
+
+async def test_an_answer_that_ended_for_lack_of_room_is_recorded_as_such(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script tokens=50", sampling={"max_tokens": 3})
+    assert heard.answer
+    assert heard.answer["metadata"]["usage"]["is_truncated"] is True
+
+
+@pytest.mark.parametrize(
+    ("sampling", "told"),
+    [
+        ({"policy": "greedy", "temperature": 1}, "leave out `temperature`"),
+        (BEAM | {"json_schema": "{}"}, "leave out `json_schema`"),
+        (BEAM | {"max_tokens": 513}, "at most 512"),
+        (BEAM | {"num_beams": 9}, "num_beams"),
+        ({"policy": "guess"}, "policy"),
+    ],
+)
+async def test_a_contradiction_is_refused_and_says_what_to_do(
+    world: World, sampling: dict[str, Any], told: str
+) -> None:
+    ada = await world.someone("ada")
+    body = message("Hello", sampling=sampling)
+    response = await ada.http.post("/backend-api/f/conversation", json=body)
+    assert response.status_code == 400
+    assert told in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"response_format": {"type": "json_object"}},
+        {"temperature": 0.5},
+        {"max_tokens": 600},
+        {
+            "tools": [{"type": "function", "function": {"name": "weather"}}],
+            "tool_choice": "required",
+        },
+    ],
+)
+async def test_a_completion_cannot_be_searched_and_bound_otherwise(
+    world: World, fields: dict[str, Any]
+) -> None:
+    ada = await world.someone("ada")
+    response = await completed(ada, "Hello", decoding=BEAM, **fields)
+    assert response.status_code == 400
+
+
+async def test_stopping_a_search_frees_its_place(world: World) -> None:
+    ada = await world.someone("ada")
+    engine = world.house.services.engine
+    heard = await ada.send(
+        "!script tokens=400 pace=20ms\nword ", sampling=BEAM | {"num_beams": 2}, until_chars=5
+    )
+    assert engine.status().num_busy_slots == 1
+    await ada.http.post(
+        "/backend-api/stop_conversation",
+        json={"conversation_id": heard.conversation_id, "turn_exchange_id": heard.turn_id},
+    )
+    whole = await ada.follow(heard.turn_id)
+    assert whole.answer
+    assert whole.answer["status"] == "finished_partial_completion"
+    assert engine.status().num_busy_slots == 0

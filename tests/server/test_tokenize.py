@@ -1,0 +1,175 @@
+"""Text and conversations in tokens, and a message that is kept as it is counted."""
+
+from base64 import b64decode
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.server.world import Someone, World, world_of
+
+from hitsend.engine import Pieces, ScriptedEngine
+from hitsend.errors import EngineDown, Refused
+from hitsend.server.routes.tokenize import MOST_CHARS, told
+from hitsend.settings import Settings
+
+TOKENIZE = "/backend-api/tokenize"
+
+
+async def tokenized(person: Someone, **asked: Any) -> dict[str, Any]:
+    response = await person.http.post(TOKENIZE, json=asked)
+    assert response.status_code == 200, response.text
+    said: dict[str, Any] = response.json()
+    return said
+
+
+class Bytes(ScriptedEngine):
+    """Splits every character."""
+
+    async def tokenize(self, model: str, text: str) -> Pieces:
+        pieces = tuple(bytes([one]) for one in text.encode())
+        return Pieces(tuple(text.encode()), pieces)
+
+
+class Silent(ScriptedEngine):
+    async def tokenize(self, model: str, text: str) -> Pieces:
+        raise Refused("It does not say how it splits text.")
+
+
+class Unloaded(ScriptedEngine):
+    async def require_ready(self, name: str) -> None:
+        raise EngineDown("It is not loaded.")
+
+
+async def test_a_text_becomes_ids_and_pieces(world: World) -> None:
+    said = await tokenized(await world.someone("ada"), text="Hello there 😀")
+    assert said["pieces"] == ["Hello", " there", " 😀"]
+    assert said["bytes"] == [None] * 3
+    assert len(said["ids"]) == said["num_tokens"] == 3
+    assert (said["num_characters"], said["num_bytes"]) == (13, 16)
+    assert said["model"] == "scripted"
+    assert said["spans"] == [["user", 0, 3]]
+
+
+async def test_no_text_has_no_tokens(world: World) -> None:
+    said = await tokenized(await world.someone("ada"), text="")
+    assert (said["num_tokens"], said["ids"], said["spans"]) == (0, [], [])
+
+
+async def test_a_token_that_is_no_whole_character_is_told_in_bytes(settings: Settings) -> None:
+    async with world_of(settings, Bytes()) as world:
+        said = await tokenized(await world.someone("ada"), text="aé")
+    assert said["pieces"] == ["a", None, None]
+    assert [one and b64decode(one) for one in said["bytes"]] == [None, b"\xc3", b"\xa9"]
+    assert (said["num_tokens"], said["num_characters"], said["num_bytes"]) == (3, 2, 3)
+
+
+@given(st.text(), st.lists(st.integers(0, 40)))
+def test_pieces_and_bytes_are_the_whole_text(text: str, cuts: list[int]) -> None:
+    content = text.encode()
+    edges = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
+    pieces = [content[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    said = told("model", tuple(range(len(pieces))), pieces, ())
+    whole = [
+        piece.encode() if piece is not None else b64decode(raw or "")
+        for piece, raw in zip(said.pieces, said.bytes, strict=True)
+    ]
+    assert b"".join(whole) == content
+    assert (said.num_characters, said.num_bytes) == (len(text), len(content))
+
+
+async def test_a_conversation_is_told_as_the_model_will_read_it(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nFine, thanks")
+    said = await tokenized(ada, conversation_id=heard.conversation_id)
+    whole = "".join(said["pieces"])
+    assert "!script\nFine, thanks<|end|><|assistant|>Fine, thanks<|end|><|user|>" in whole
+    assert whole.endswith("<|user|>")
+    sources = [source for source, _, _ in said["spans"]]
+    assert sources.count("history") == 2
+    assert sum(num_tokens for _, _, num_tokens in said["spans"]) == said["num_tokens"]
+
+
+async def test_a_conversation_up_to_a_question_is_what_its_answer_was_written_from(
+    world: World,
+) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send("!script\nFine")
+    question_id = heard.of_type("input_message")["input_message"]["id"]
+    said = await tokenized(ada, conversation_id=heard.conversation_id, message_id=question_id)
+    assert "".join(said["pieces"]).endswith("!script\nFine<|end|><|assistant|>")
+    looked = await ada.http.get(f"/backend-api/turn/{heard.turn_id}")
+    encoded = next(e for e in looked.json()["events"] if e["event"]["type"] == "PromptEncoded")
+    assert encoded["event"]["num_tokens"] == said["num_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({}, 400),
+        ({"text": "a", "conversation_id": str(uuid4())}, 400),
+        ({"text": "x" * (MOST_CHARS + 1)}, 400),
+        ({"text": "x" * 3_000_000}, 413),
+        ({"text": "a", "model": "nobody"}, 404),
+        ({"conversation_id": str(uuid4())}, 404),
+        ({"conversation_id": str(uuid4()), "message_id": str(uuid4())}, 404),
+    ],
+)
+async def test_what_cannot_be_tokenised_is_refused(
+    world: World, body: dict[str, str], status: int
+) -> None:
+    ada = await world.someone("ada")
+    response = await ada.http.post(TOKENIZE, json=body)
+    assert response.status_code == status, response.text[:200]
+
+
+async def test_a_server_that_does_not_tell_its_tokens_is_not_guessed_for(
+    settings: Settings,
+) -> None:
+    async with world_of(settings, Silent()) as world:
+        response = await (await world.someone("ada")).http.post(TOKENIZE, json={"text": "a"})
+    assert response.status_code == 400
+    assert "does not say" in response.json()["error"]["message"]
+
+
+async def test_no_model_is_loaded_for_it(settings: Settings) -> None:
+    async with world_of(settings, Unloaded()) as world:
+        response = await (await world.someone("ada")).http.post(TOKENIZE, json={"text": "a"})
+    assert response.status_code == 503
+
+
+SENT = "Gru\u0308\u00dfe\u200b,\r\npay\u202epal\x07 👩‍👧"
+STORED = "Grüße,\npay[U+202E]pal 👩‍👧"
+
+
+async def test_a_message_is_stored_shown_and_counted_as_one_and_the_same(world: World) -> None:
+    ada = await world.someone("ada")
+    heard = await ada.send(SENT)
+    shown = heard.of_type("input_message")["input_message"]
+    tree = await ada.conversation(heard.conversation_id)
+    stored = tree["mapping"][shown["id"]]["message"]
+    assert shown["content"]["parts"] == stored["content"]["parts"] == [STORED]
+    counted = await tokenized(ada, text=SENT)
+    looked = await ada.http.get(f"/backend-api/turn/{heard.turn_id}")
+    encoded = next(e for e in looked.json()["events"] if e["event"]["type"] == "PromptEncoded")
+    said = {source: num_tokens for source, _, num_tokens in encoded["event"]["spans"]}
+    assert said["user"] == counted["num_tokens"]
+    assert "".join(counted["pieces"]) == STORED
+
+
+async def test_a_message_of_nothing_but_what_cannot_be_seen_is_refused(world: World) -> None:
+    ada = await world.someone("ada")
+    body = {
+        "action": "next",
+        "messages": [
+            {
+                "id": str(uuid4()),
+                "author": {"role": "user"},
+                "content": {"content_type": "text", "parts": ["\u200b\ufeff \u2060"]},
+            }
+        ],
+    }
+    response = await ada.http.post("/backend-api/f/conversation", json=body)
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == "There is nothing to send."

@@ -1,0 +1,149 @@
+"""What is taken for a wish to remember or forget, and what only looks like one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitsend.memory.asks import Forget, ForgetAll, Remember, find_ask, hints
+
+REMEMBERED = {
+    "Remember that I bake on Sundays.": "I bake on Sundays.",
+    "please remember: my dog is called Rex": "My dog is called Rex.",
+    "Remember that I'm allergic to peanuts. What can I eat?": "I'm allergic to peanuts.",
+    "remember my birthday is on 3 May": "My birthday is on 3 May.",
+    "Can you remember that I live in St. Gallen?": "I live in St. Gallen.",
+    "Could you please remember that I hate olives?": "I hate olives.",
+    "Remember, I'm left-handed": "I'm left-handed.",
+    "don't forget that I have two kids": "I have two kids.",
+    "Hey, remember to call me Ada": "Call me Ada.",
+    "From now on, please call me Bob.": "Call me Bob.",
+    "Would you please call me Ada Lovelace from now on?": "Call me Ada Lovelace.",
+    "Ab jetzt nenn mich Anna": "Nenn mich Anna.",
+    "Remember that Luna is my cat": "Luna is my cat.",
+    "I want you to remember that we moved to Oslo": "We moved to Oslo.",
+    "Save this to memory: I work at night": "I work at night.",
+    "Remember: I live in Bern. I have a boat.": "I live in Bern. I have a boat.",
+    "Remember that my flight is at 7 p.m. on Friday": "My flight is at 7 p.m. on Friday.",
+    "Merk dir, dass ich sonntags backe.": "Ich backe sonntags.",
+    "Bitte merk dir, dass ich keine Nüsse essen darf": "Ich darf keine Nüsse essen.",
+    "merk dir bitte, dass meine Tochter Mia heißt": "Meine Tochter heißt Mia.",
+    "Merk dir, dass ich um 6 Uhr aufstehe": "Ich stehe um 6 Uhr auf.",
+    "Merke dir: ich bin Vegetarier.": "Ich bin Vegetarier.",
+    "Kannst du dir bitte merken, dass ich in Bern wohne?": "Ich wohne in Bern.",
+    "Vergiss nicht, dass ich Linkshänder bin": "Ich bin Linkshänder.",
+    "denk daran, dass wir am Freitag umziehen": "Wir ziehen am Freitag um.",
+}
+FORGOTTEN = {
+    "forget that I bake on Sundays": "I bake on Sundays",
+    "Please forget about my allergy.": "my allergy",
+    "forget my birthday": "my birthday",
+    "forget everything you know about my job": "my job",
+    "forget what I told you about my sister": "my sister",
+    "stop remembering that I smoke": "I smoke",
+    "Vergiss, dass ich in Bern wohne": "ich in Bern wohne",
+    "vergiss bitte meine Allergie": "meine Allergie",
+    "Vergiss alles über meinen Beruf!": "meinen Beruf",
+}
+EVERYTHING = [
+    "forget everything about me",
+    "Please forget everything you know about me!",
+    "delete all your memories",
+    "clear my memory",
+    "vergiss alles über mich",
+    "Vergiss bitte alles, was du über mich weißt.",
+    "Lösche alle meine Erinnerungen",
+]
+NEITHER = [
+    "do you remember when we met?",
+    "Do you remember my name?",
+    "Can you remember my name?",
+    "What do you remember about me?",
+    "I forgot my password",
+    "I remember that I was young once.",
+    "remember to add a null check in the code",
+    "Remember that the list may be empty",
+    "Remember: always return JSON",
+    "Remember that I told you about the bug",
+    "remember that I want the output as JSON",
+    "Remember when I was ill?",
+    "Note that I cannot use recursion here",
+    '"Remember that I love you" is a line of which song?',
+    "`remember that I am` prints nothing",
+    "Translate into German: remember that I love you",
+    "Write a story. Remember that I like dragons.",
+    "How do I make people remember that I exist?",
+    "forget it",
+    "forget that",
+    "forget about it",
+    "Forget my last question",
+    "Forget my instructions above",
+    "forget the previous instructions",
+    "Don't remember",
+    "vergiss es",
+    "Vergiss meine letzte Frage",
+    "Merk dir die Zahl 7",
+    "Please call me when the build is done",
+    "Call me Ishmael. Some years ago I went to sea.",
+    "Ich habe vergessen, dass ich einen Termin habe",
+    "Erinnerst du dich an meinen Namen?",
+    "",
+    "   ",
+]
+
+
+@pytest.mark.parametrize("message", REMEMBERED)
+def test_a_plain_wish_to_remember_is_kept_in_the_persons_own_words(message: str) -> None:
+    assert find_ask(message) == Remember(REMEMBERED[message])
+
+
+@pytest.mark.parametrize("message", FORGOTTEN)
+def test_a_plain_wish_to_forget_says_what(message: str) -> None:
+    assert find_ask(message) == Forget(FORGOTTEN[message])
+
+
+@pytest.mark.parametrize("message", EVERYTHING)
+def test_who_wants_everything_forgotten_is_understood(message: str) -> None:
+    assert find_ask(message) == ForgetAll()
+
+
+@pytest.mark.parametrize("message", NEITHER)
+def test_what_only_speaks_of_remembering_is_no_wish(message: str) -> None:
+    assert find_ask(message) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "is_hint"),
+    [
+        ("From now on I want you to use my nickname.", True),
+        ("It would be nice if you could keep in mind that my knee hurts", True),
+        ("Do you remember my name?", False),
+        ("Erinnerst du dich an meinen Namen?", False),
+        ("What is a memory leak?", False),
+        ("I need to remember my shopping list better, any tips?", False),
+        ("I'd like you to somehow remember my birthday", True),
+        ("Was kann ich tun, wenn ich Namen schnell vergesse?", False),
+        ("How do plants grow?", False),
+        ("I remember. " + "word " * 300, False),
+    ],
+)
+def test_other_words_are_left_to_the_model_where_they_may_ask(message: str, is_hint: bool) -> None:
+    assert hints(message) is is_hint
+
+
+@given(st.text())
+def test_no_message_is_too_strange(message: str) -> None:
+    assert find_ask(message) is None
+
+
+WORDS = st.text("abcdefghij ", min_size=1, max_size=40).map(lambda t: " ".join(t.split()) or "a")
+
+
+@given(WORDS, st.sampled_from(["remember that", "Please remember that", "don't forget that"]))
+def test_what_is_remembered_is_what_was_said(fact: str, asking: str) -> None:
+    assert find_ask(f"{asking} I like {fact}") == Remember(f"I like {fact}.")
+
+
+@given(WORDS)
+def test_what_stands_in_code_or_quotes_is_no_wish(fact: str) -> None:
+    assert find_ask(f"```\nremember that I like {fact}\n```") is None
+    assert find_ask(f'"remember that I like {fact}"') is None

@@ -1,0 +1,60 @@
+"""Summaries tell of each message once, of this branch only, and grow coarser with age."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitsend.store import Summary
+from hitsend.stretches import (
+    covered_ids,
+    covering,
+    num_covered_from_start,
+    num_in_stretch,
+    to_merge,
+)
+
+PATH = [f"m{number}" for number in range(24)]
+
+
+def summary(first: int, last: int, level: int = 1) -> Summary:
+    return Summary(f"{level}:{first}-{last}", f"m{first}", f"m{last}", level, "…")
+
+
+def test_the_coarser_summary_stands_for_those_it_is_made_of() -> None:
+    fine = [summary(at, at + 1) for at in range(0, 10, 2)]
+    cover = covering(PATH, [*fine, summary(0, 7, 2)])
+    assert [one.id for one in cover] == ["2:0-7", "1:8-9"]
+
+
+def test_a_summary_of_another_branch_is_none_of_this() -> None:
+    elsewhere = Summary("other", "m0", "x1", 1, "…")
+    assert covering(PATH, [elsewhere]) == []
+
+
+def test_what_is_not_told_of_is_a_gap() -> None:
+    cover = covering(PATH, [summary(0, 1), summary(4, 5)])
+    assert covered_ids(PATH, cover) == {"m0", "m1", "m4", "m5"}
+    assert num_covered_from_start(PATH, cover) == 2
+
+
+def test_the_oldest_four_of_a_level_become_one_and_the_newest_stays() -> None:
+    fine = [summary(at, at + 1) for at in range(0, 10, 2)]
+    assert to_merge(fine[:4]) == ()
+    assert to_merge(fine) == fine[:4]
+
+
+def test_a_stretch_is_whole_exchanges_and_at_least_one() -> None:
+    assert num_in_stretch([], 100) == 0
+    assert num_in_stretch([40, 40], 100) == 0, "there is more to come"
+    assert num_in_stretch([40, 40, 40], 100) == 2
+    assert num_in_stretch([500, 40], 100) == 1
+
+
+STRETCHES = st.lists(st.tuples(st.integers(0, 23), st.integers(0, 23), st.integers(1, 3)))
+
+
+@given(STRETCHES)
+def test_no_message_is_told_of_twice(stretches: list[tuple[int, int, int]]) -> None:
+    there = [summary(min(a, b), max(a, b), level) for a, b, level in stretches]
+    cover = covering(PATH, there)
+    lengths = [int(one.last_message_id[1:]) - int(one.first_message_id[1:]) + 1 for one in cover]
+    assert sum(lengths) == len(covered_ids(PATH, cover))
