@@ -12,7 +12,7 @@ from hitsend.server.app import open_house
 from hitsend.server.serving import listening
 from hitsend.settings import Settings
 
-NAUGHTY = "</script><script>alert(1)</script> [x](javascript:alert(1)) \u202e🐧"
+NAUGHTY = "</script><script>alert(1)</script> [x](javascript:alert(1)) [U+202E]🐧"
 
 
 async def _share(ada: Someone, heard: Heard) -> dict[str, Any]:

@@ -31,7 +31,10 @@ class ReadingAhead:
         self._num_step_tokens = LEAST_STEP_TOKENS
 
     async def read(self, prompt: Prompt, spare_time: SpareTime) -> Prefilled:
-        """As far as the spare time lasts."""
+        """As far as the spare time lasts. What something longer begins with is not read again: that
+        would be cut to it."""
+        if self._goes_on_from(prompt.ids):
+            return Prefilled(num_cached_tokens=len(prompt.ids), is_whole=True)
         steps: list[PromptWasRead] = []
         num_read = self._num_remembered(prompt.ids)
         while not steps or (num_read < len(prompt.ids) and not spare_time.is_over):
@@ -63,6 +66,10 @@ class ReadingAhead:
         finally:
             if ids:
                 self._remember(tuple(ids))
+
+    def _goes_on_from(self, ids: tuple[int, ...]) -> bool:
+        longer = (read for read in self._remembered if len(read) > len(ids))
+        return any(read[: len(ids)] == ids for read in longer)
 
     def _num_remembered(self, ids: tuple[int, ...]) -> int:
         return max((_num_common(ids, read) for read in self._remembered), default=0)

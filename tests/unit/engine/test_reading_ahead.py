@@ -93,3 +93,12 @@ async def test_only_what_two_prompts_have_in_common_counts(num_common: int) -> N
             continue
         await reading.read(prompt(*range(num_common), *[9999] * 200), SpareTime())
         assert asked(server)[0] == num_common + LEAST_STEP_TOKENS
+
+
+async def test_the_beginning_of_what_was_read_is_not_read_again_and_cuts_nothing_off() -> None:
+    async with reading_ahead() as (reading, server):
+        await reading.read(prompt(*range(100)), SpareTime())
+        num_asked = len(asked(server))
+        read = await reading.read(prompt(*range(40)), SpareTime())
+        assert len(asked(server)) == num_asked
+    assert (read.num_cached_tokens, read.is_whole) == (40, True)
