@@ -64,16 +64,14 @@ class ExchangeRecall:
         """How near each of the nearest is. None of them where that is not known."""
         if (embedder := self._embedder) is None:
             return {}
-        theirs = conversation_id, user_id, embedder.name
-        if not (num_learned := await self._exchanges.num_learned(*theirs)):
-            return {}
         if (vector := await vector_of(question, embedder)) is None:
             return {}
 
         async def load() -> Rows:
-            return Rows(*await self._exchanges.vectors(*theirs))
+            vectors = self._exchanges.vectors(conversation_id, user_id, embedder.name)
+            return Rows(*await vectors)
 
-        space, version = f"exchanges:{conversation_id}", f"{embedder.name}:{num_learned}"
+        space, version = f"exchanges:{conversation_id}", self._exchanges.version(conversation_id)
         hits = await self._nearest.nearest(
             space, version, load, vector, NUM_CANDIDATES, least=LEAST_CANDIDATE
         )

@@ -114,7 +114,7 @@ class _Gathering:
         parent_id = first.parent_id if first else send.parent_id
         if parent_id is None or send.conversation_id is None:
             return Before()
-        ids = await self._store.conversations.path_ids(
+        ids = await self._store.conversations.ids_before(
             send.conversation_id, self._user_id, parent_id
         )
         return Before(ids, first.message_id if first else send.message_id)

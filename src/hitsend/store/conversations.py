@@ -21,6 +21,7 @@ WAY_BACK_S = 60.0
 """How long what was hidden can be brought back."""
 TEMPORARY_S = 86_400.0
 """How long a temporary conversation stays after it was last used."""
+MOST_KEPT_IDS = 50_000
 GONE = 0.0
 """Hidden so long ago that nothing brings it back."""
 
@@ -50,6 +51,8 @@ class ConversationChange(TypedDict, total=False):
 class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._before: dict[tuple[str, str, str], Sequence[str]] = {}
+        """Those used last come last."""
 
     async def list(
         self,
@@ -109,6 +112,16 @@ class Conversations:
         asked = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
         async with self._database.read() as connection:
             return (await connection.scalars(PATH_IDS, asked)).all()
+
+    async def ids_before(self, conversation_id: str, user_id: str, leaf_id: str) -> Sequence[str]:
+        """The same, of a message that many turns go back to. What leads to it never changes, so
+        it is kept in memory for a while; the caller has just read what follows it."""
+        place = conversation_id, user_id, leaf_id
+        ids = self._before.pop(place, None) or await self.path_ids(*place)
+        self._before[place] = ids
+        while sum(map(len, self._before.values())) > MOST_KEPT_IDS:
+            del self._before[next(iter(self._before))]
+        return ids
 
     async def update(
         self, conversation_id: str, user_id: str, **change: Unpack[ConversationChange]

@@ -3,9 +3,10 @@
 Whose conversation it is, is part of every question.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy import Row, Select, and_, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.messages import Part, Text
@@ -37,6 +38,12 @@ EXCHANGE = (
 class Exchanges:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._changes: Counter[str] = Counter()
+
+    def version(self, conversation_id: str) -> str:
+        """Another one whenever something was learned. Only the server learns, and it is one
+        process."""
+        return str(self._changes[conversation_id])
 
     async def get(
         self, conversation_id: str, user_id: str, message_ids: Collection[str]
@@ -84,35 +91,24 @@ class Exchanges:
         async with self._database.write() as connection:
             if rows and await connection.scalar(there) is not None:
                 await connection.execute(adding, rows)
+        self._changes[conversation_id] += 1
 
     async def vectors(
         self, conversation_id: str, user_id: str, embedder: str
     ) -> tuple[Sequence[str], bytes]:
         """Answers, and their vectors one after another."""
-        known = _known(conversation_id, user_id, embedder).with_only_columns(
-            exchanges.c.message_id, exchanges.c.vector
+        known = (
+            select(exchanges.c.message_id, exchanges.c.vector)
+            .join(conversations, conversations.c.id == exchanges.c.conversation_id)
+            .where(is_here(conversation_id, user_id), exchanges.c.embedder == embedder)
         )
         async with self._database.read() as connection:
             rows = (await connection.execute(known)).all()
         return [message_id for message_id, _ in rows], b"".join(vector for _, vector in rows)
 
-    async def num_learned(self, conversation_id: str, user_id: str, embedder: str) -> int:
-        counted = _known(conversation_id, user_id, embedder).with_only_columns(func.count())
-        async with self._database.read() as connection:
-            return await connection.scalar(counted) or 0
-
     async def _read(self, query: Select[str, tuple[Part, ...], tuple[Part, ...]]) -> list[Exchange]:
         async with self._database.read() as connection:
             return [_exchange(row) for row in await connection.execute(query)]
-
-
-def _known(conversation_id: str, user_id: str, embedder: str) -> Select[str]:
-    in_it: ColumnElement[bool] = exchanges.c.conversation_id == conversations.c.id
-    return (
-        select(exchanges.c.message_id)
-        .join(conversations, in_it)
-        .where(is_here(conversation_id, user_id), exchanges.c.embedder == embedder)
-    )
 
 
 def _exchange(row: Row[str, tuple[Part, ...], tuple[Part, ...]]) -> Exchange:

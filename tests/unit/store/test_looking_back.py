@@ -50,7 +50,7 @@ async def test_exchanges_and_summaries_are_ones_own_only_and_go_with_the_convers
         await store.summaries.add(*theirs, "tiny", summary)
         await store.exchanges.learn(*theirs, "words", {answer_id: b"\0\0\0\0"})
     assert await store.summaries.list(*hers) == [summary]
-    assert await store.exchanges.num_learned(*hers, "words") == 1
+    assert await store.exchanges.vectors(*hers, "words") == ([answer_id], b"\0\0\0\0")
     assert (await store.exchanges.get(*hers, [answer_id]))[answer_id].question == "question 0"
     assert len(await store.exchanges.unlearned(*hers, "words", 100)) == 5
 
@@ -65,4 +65,4 @@ async def test_exchanges_and_summaries_are_ones_own_only_and_go_with_the_convers
     await store.conversations.delete(*hers)
     assert await store.summaries.list(*hers) == []
     await store.exchanges.learn(*hers, "words", {answer_id: b"\0\0\0\0"})
-    assert await store.exchanges.num_learned(*hers, "words") == 0
+    assert await store.exchanges.vectors(*hers, "words") == ([], b"")
