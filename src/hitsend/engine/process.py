@@ -57,13 +57,15 @@ class ModelProcess:
     async def has_ended(self, within_s: float, unless: asyncio.Event | None = None) -> bool:
         """Looks again when that time is over, or when there is reason to."""
         reason = asyncio.create_task(unless.wait()) if unless else None
-        await asyncio.wait(
-            [task for task in (self._ending, reason) if task],
-            timeout=within_s,
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        if reason:
-            reason.cancel()
+        try:
+            await asyncio.wait(
+                [task for task in (self._ending, reason) if task],
+                timeout=within_s,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            if reason:
+                reason.cancel()
         return self._ending.done()
 
     async def end(self) -> None:
