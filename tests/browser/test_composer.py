@@ -203,7 +203,7 @@ def test_a_slash_offers_what_can_be_done(ada: Person) -> None:
     expect(commands.get_by_role("option")).not_to_have_count(0)
     expect(ada.page.get_by_role("option", selected=True)).to_contain_text("/new")
     ada.draft.press("ArrowDown")
-    expect(ada.page.get_by_role("option", selected=True)).to_contain_text("/find")
+    expect(ada.page.get_by_role("option", selected=True)).to_contain_text("/temporary")
     ada.draft.press_sequentially("co")
     expect(commands.get_by_role("option")).to_have_text([re.compile("/copy")])
     ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])

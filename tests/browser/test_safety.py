@@ -15,6 +15,8 @@ from tests.browser.payloads import ALL, HOSTILE
 from tests.browser.world import Person
 from tests.unit.takeout.shapes import conversation, node
 
+from hitsend.canonical import canonical
+
 WORST = "<img src=x onerror=pwned()>"
 
 LOOK = """
@@ -95,13 +97,14 @@ def test_an_answer_is_only_text_wherever_it_is_cut(user: Person, group: str) -> 
     said = "\n\n".join(HOSTILE[group])
     user.ask(f"!script pace=4ms\n{said}")
     question, answer = user.stored
-    assert text_of(question) == f"!script pace=4ms\n{said}"
-    assert text_of(answer) == said
+    asked = canonical(f"!script pace=4ms\n{said}")
+    assert text_of(question) == asked
+    assert text_of(answer) == asked.partition("\n")[2]
     user.page.evaluate("(id) => (location.hash = `message/${id}`)", question["id"])
     speak_german(user)
 
     shown = user.page.get_by_role("article", name="Du").locator(".said")
-    assert shown.text_content() == f"!script pace=4ms\n{said}"
+    assert shown.text_content() == asked
     assert user.noted == []
 
 
