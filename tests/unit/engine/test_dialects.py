@@ -156,11 +156,11 @@ async def test_llama_server_is_spoken_to_in_tokens() -> None:
         facts = await engine.resolve("auto")
         assert (facts.name, facts.level, facts.num_window_tokens) == ("tiny-q4", "tokens", 777)
         assert facts.can_call_tools
-        steps = await answer_of(engine)
         await engine.prefill(await engine.encode("auto", HELLO))
+        steps = await answer_of(engine)
     said = next(step for step in steps if isinstance(step, Generated))
     assert [(token.token_id, token.text) for token in said.tokens] == [(72, "H")]
-    answering, prefilling = (request.json for request in server.asked("/completion"))
+    prefilling, answering = (request.json for request in server.asked("/completion"))
     assert answering["prompt"] == [ord(letter) for letter in "(user: hello)"]
     assert answering["n_predict"] == 777 - len("(user: hello)")
     assert (prefilling["prompt"], prefilling["n_predict"]) == (answering["prompt"], 0)
