@@ -1,16 +1,13 @@
 """Work that nobody waits for: begun when there is time, one piece at a time.
 
 Each wish goes by a name; a newer wish by the same name takes the place of one that has not begun.
-What fails is logged and not tried again: whoever wanted it will want it again. What runs is ended
-when hitsend ends.
+What fails is not tried again: whoever wanted it will want it again. What runs is ended when hitsend
+ends.
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
-
-log = logging.getLogger(__name__)
 
 Wish: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -38,18 +35,11 @@ class Background:
         await self._is_idle.wait()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Until it is cancelled. Where a wish raises, whoever runs this logs it and runs it again:
+        the other wishes are still here."""
         while True:
             await self._is_wanted.wait()
-            name = next(iter(self._wishes))
-            await self._fulfil(name, self._wishes.pop(name))
-            if not self._wishes:
-                self._is_wanted.clear()
-                self._is_idle.set()
-
-    async def _fulfil(self, name: str, wish: Wish) -> None:
-        """A bug in one must not end the others."""
-        try:
-            await wish()
-        except Exception:
-            log.exception("the background could not fulfil %s", name.partition(":")[0])
+            while self._wishes:
+                await self._wishes.pop(next(iter(self._wishes)))()
+            self._is_wanted.clear()
+            self._is_idle.set()
