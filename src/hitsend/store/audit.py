@@ -9,8 +9,9 @@ import msgspec
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hitsend.store.context_schema import audit
 from hitsend.store.database import Database
-from hitsend.store.schema import audit, users
+from hitsend.store.schema import users
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ one go what may be a hundred thousand rows.
 
 from sqlalchemy import ColumnElement, Delete, and_, delete, func, literal_column, select
 
+from hitsend.store.context_schema import memories
 from hitsend.store.database import Database
 from hitsend.store.portions import MOST_ROWS, portions
 from hitsend.store.schema import (
@@ -13,7 +14,6 @@ from hitsend.store.schema import (
     conversations,
     ledger,
     limits,
-    memories,
     messages,
     turn_events,
     turns,

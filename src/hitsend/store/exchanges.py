@@ -10,10 +10,11 @@ from sqlalchemy import Row, Select, and_, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.messages import Part, Text
+from hitsend.store.context_schema import exchanges
 from hitsend.store.conversations import is_here
 from hitsend.store.database import Database
 from hitsend.store.rows import Exchange
-from hitsend.store.schema import conversations, exchanges, messages
+from hitsend.store.schema import conversations, messages
 
 NUM_QUESTION_CHARS, NUM_ANSWER_CHARS = 600, 600
 """More of an old exchange would leave no room for others."""

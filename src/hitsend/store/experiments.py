@@ -14,9 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hitsend.errors import Conflict, NotFound, Refused
 from hitsend.messages import Rating, UsedPrompt
 from hitsend.store.audit import Change, record
+from hitsend.store.context_schema import experiments, trials
 from hitsend.store.database import Database
 from hitsend.store.prompts import FIRST_OWN, Prompts, check_versions, choose_version
-from hitsend.store.schema import experiments, feedback, messages, trials, turns
+from hitsend.store.schema import feedback, messages, turns
 
 MOST_TRIALS = 50_000
 """The newest are looked at."""

@@ -15,10 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.canonical import canonical
 from hitsend.errors import Conflict, NotFound, Refused
+from hitsend.store.context_schema import memories
 from hitsend.store.database import Database
 from hitsend.store.erasure import erase_each, erase_memories
 from hitsend.store.rows import Memory, MemoryOrigin, MemoryPage
-from hitsend.store.schema import conversations, memories
+from hitsend.store.schema import conversations
 
 MOST_MEMORIES = 10_000
 """A person may have."""

@@ -4,9 +4,10 @@ from msgspec import structs
 from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
 
+from hitsend.store.context_schema import profiles
 from hitsend.store.database import Database
 from hitsend.store.rows import Profile
-from hitsend.store.schema import conversations, profiles
+from hitsend.store.schema import conversations
 
 PROFILE = tuple(profiles.c[name] for name in Profile.__struct_fields__)
 

@@ -16,8 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hitsend.errors import Conflict, NotFound
 from hitsend.messages import Sampling
 from hitsend.store.audit import Change, record
+from hitsend.store.context_schema import experiments, prompt_choices, prompt_versions
 from hitsend.store.database import Database
-from hitsend.store.schema import experiments, prompt_choices, prompt_versions, users
+from hitsend.store.schema import users
 
 FRESH_S = 1.0
 FIRST_OWN = 1001

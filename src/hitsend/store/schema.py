@@ -1,23 +1,19 @@
-"""The tables, as SQLAlchemy sees them. Times are Unix seconds.
+"""The tables of people, what they said, and what that cost. Times are Unix seconds.
 
 The migrations make them; a test holds the two to the same result. The full text tables and
-the triggers that keep them in step are the migrations' alone: see `search`.
+the triggers that keep them in step are the migrations' alone: see `search`. What a model is shown
+besides is in `context_schema`.
 """
 
-from typing import Generic, TypeVar
-
-import msgspec
 from sqlalchemy import (
     Boolean,
     Column,
-    Dialect,
     Double,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Named,
     Table,
     Text,
@@ -26,50 +22,15 @@ from sqlalchemy import (
     false,
     text,
 )
-from sqlalchemy.types import TypeDecorator
 
 from hitsend.events import Action, Ending
-from hitsend.messages import Message, Part, Rating, Reason, Role, Sampling, Seen, Usage
-from hitsend.store.rows import AccountRole, LimitScope, MemoryOrigin, Surface, TurnState
+from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
+from hitsend.store.columns import Json, Word, metadata, part_of
+from hitsend.store.rows import AccountRole, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
 HEAD = "0005"
 """The newest migration. A test holds it to what migrations/ says."""
-
-T = TypeVar("T")
-
-
-class Word(TypeDecorator[T], Generic[T]):
-    """A word of a closed list. Only the type checker knows which."""
-
-    impl = Text
-    cache_ok = True
-
-
-class Json(TypeDecorator[T], Generic[T]):
-    """A value of a known type, as JSON text: SQLite's own JSON functions can read it."""
-
-    impl = Text
-    cache_ok = True
-
-    def __init__(self, kind: object) -> None:
-        super().__init__()
-        self.kind = kind
-        self._decoder = msgspec.json.Decoder(kind)
-
-    def process_bind_param(self, value: T | None, dialect: Dialect) -> str | None:
-        return None if value is None else msgspec.json.encode(value).decode()
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> T | None:
-        return None if value is None else self._decoder.decode(value)
-
-
-metadata = MetaData()
-
-
-def _of(column: str) -> ForeignKey:
-    """What it belongs to; it goes when that goes."""
-    return ForeignKey(column, ondelete="CASCADE")
 
 
 class GroupColumns(TypedColumns):
@@ -100,7 +61,7 @@ users = Table("users", metadata, UserColumns)
 
 class SessionColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
-    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
     token_hash: Named[str] = Column(Text, unique=True)
     previous_token_hash: Named[str | None] = Column(Text, index=True)
     rotated_at: Named[float]
@@ -118,7 +79,7 @@ sessions = Table("sessions", metadata, SessionColumns)
 
 class ApiKeyColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
-    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
     prefix: Named[str] = Column(Text)
     key_hash: Named[str] = Column(Text, unique=True)
     label: Named[str] = Column(Text)
@@ -134,7 +95,7 @@ class InviteColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     token_hash: Named[str] = Column(Text, unique=True)
     role: Named[AccountRole] = Column(Word[AccountRole]())
-    created_by: Named[str] = Column(Text, _of("users.id"), index=True)
+    created_by: Named[str] = Column(Text, part_of("users.id"), index=True)
     created_at: Named[float]
     expires_at: Named[float]
     used_by: Named[str | None] = Column(
@@ -149,7 +110,7 @@ invites = Table("invites", metadata, InviteColumns)
 
 class FolderColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
-    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
     name: Named[str] = Column(Text)
     created_at: Named[float]
 
@@ -161,7 +122,7 @@ class ConversationColumns(TypedColumns):
     position: Named[int] = Column(Integer, primary_key=True)
     """The number its title goes by in `title_search`."""
     id: Named[str] = Column(Text, unique=True)
-    user_id: Named[str] = Column(Text, _of("users.id"))
+    user_id: Named[str] = Column(Text, part_of("users.id"))
     title: Named[str] = Column(Text)
     is_renamed: Named[bool]
     """The person chose the title: no model changes it."""
@@ -207,8 +168,8 @@ Index(
 
 class TurnColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
-    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
-    conversation_id: Named[str | None] = Column(Text, _of("conversations.id"), index=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
+    conversation_id: Named[str | None] = Column(Text, part_of("conversations.id"), index=True)
     surface: Named[Surface] = Column(Word[Surface]())
     action: Named[Action] = Column(Word[Action]())
     model: Named[str] = Column(Text)
@@ -232,11 +193,11 @@ Index("ix_turns_running", turns.c.state, sqlite_where=turns.c.state == "running"
 class MessageColumns(TypedColumns):
     position: Named[int] = Column(Integer, primary_key=True)
     """The order of siblings, and the number its text goes by in `message_search`."""
-    conversation_id: Named[str] = Column(Text, _of("conversations.id"))
+    conversation_id: Named[str] = Column(Text, part_of("conversations.id"))
     id: Named[str] = Column(Text, index=True)
     """Made by the client: one conversation's ids are nothing to another's."""
     parent_id: Named[str | None] = Column(Text)
-    turn_id: Named[str] = Column(Text, _of("turns.id"), index=True)
+    turn_id: Named[str] = Column(Text, part_of("turns.id"), index=True)
     role: Named[Role] = Column(Word[Role]())
     parts: Named[tuple[Part, ...]] = Column(Json(tuple[Part, ...]))
     status: Named[Status] = Column(Word[Status]())
@@ -262,7 +223,7 @@ messages = Table(
 
 
 class FeedbackColumns(TypedColumns):
-    message_position: Named[int] = Column(Integer, _of("messages.position"), primary_key=True)
+    message_position: Named[int] = Column(Integer, part_of("messages.position"), primary_key=True)
     rating: Named[Rating] = Column(Word[Rating]())
     reason: Named[Reason | None] = Column(Word[Reason | None]())
     text: Named[str] = Column(Text)
@@ -275,7 +236,7 @@ feedback = Table("feedback", metadata, FeedbackColumns)
 class ShareColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     """Whoever knows it may read what is shared."""
-    conversation_id: Named[str] = Column(Text, _of("conversations.id"))
+    conversation_id: Named[str] = Column(Text, part_of("conversations.id"))
     message_id: Named[str] = Column(Text)
     """The last message that is shown. What leads to it never changes."""
     title: Named[str] = Column(Text)
@@ -286,7 +247,7 @@ shares = Table("shares", metadata, ShareColumns, UniqueConstraint("conversation_
 
 
 class TurnEventColumns(TypedColumns):
-    turn_id: Named[str] = Column(Text, _of("turns.id"), primary_key=True)
+    turn_id: Named[str] = Column(Text, part_of("turns.id"), primary_key=True)
     seq: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
     at_ms: Named[float]
     data: Named[bytes] = Column(LargeBinary)
@@ -299,11 +260,11 @@ turn_events = Table("turn_events", metadata, TurnEventColumns)
 
 
 class SendColumns(TypedColumns):
-    user_id: Named[str] = Column(Text, _of("users.id"), primary_key=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"), primary_key=True)
     key: Named[str] = Column(Text, primary_key=True)
     fingerprint: Named[str] = Column(Text)
     """Of what was asked for. The same key may not ask for something else."""
-    turn_id: Named[str] = Column(Text, _of("turns.id"), index=True)
+    turn_id: Named[str] = Column(Text, part_of("turns.id"), index=True)
     created_at: Named[float] = Column(Double, index=True)
 
 
@@ -315,7 +276,7 @@ class LedgerColumns(TypedColumns):
 
     position: Named[int] = Column(Integer, primary_key=True)
     turn_id: Named[str] = Column(Text, unique=True)
-    user_id: Named[str] = Column(Text, _of("users.id"))
+    user_id: Named[str] = Column(Text, part_of("users.id"))
     group_id: Named[str | None] = Column(Text)
     """The group the person was in at the time."""
     key_id: Named[str | None] = Column(Text)
@@ -371,154 +332,6 @@ class PriceColumns(TypedColumns):
 
 
 prices = Table("prices", metadata, PriceColumns)
-
-
-class ProfileColumns(TypedColumns):
-    """What a person tells every conversation of theirs."""
-
-    user_id: Named[str] = Column(Text, _of("users.id"), primary_key=True)
-    call_me: Named[str] = Column(Text)
-    about_me: Named[str] = Column(Text)
-    style: Named[str] = Column(Text)
-    """How answers should be."""
-    is_on: Named[bool]
-    uses_memory: Named[bool]
-    suggests_memories: Named[bool]
-    updated_at: Named[float]
-
-
-profiles = Table("profiles", metadata, ProfileColumns)
-
-
-class MemoryColumns(TypedColumns):
-    id: Named[str] = Column(Text, primary_key=True)
-    user_id: Named[str] = Column(Text, _of("users.id"), index=True)
-    text: Named[str] = Column(Text)
-    origin: Named[MemoryOrigin] = Column(Word[MemoryOrigin]())
-    conversation_id: Named[str | None] = Column(
-        Text, ForeignKey("conversations.id", ondelete="SET NULL"), index=True
-    )
-    """Where it was asked for, while that is there."""
-    is_suggested: Named[bool]
-    """Not accepted yet: used by nothing."""
-    removed_at: Named[float | None]
-    """Forgotten, with a way back for a while. From then on nothing uses it."""
-    created_at: Named[float]
-    updated_at: Named[float]
-    embedder: Named[str | None] = Column(Text)
-    vector: Named[bytes | None] = Column(LargeBinary)
-    """What it is about, as `embedder` sees it. None until that was asked."""
-
-
-memories = Table("memories", metadata, MemoryColumns)
-Index(
-    "ix_memories_removed_at",
-    memories.c.removed_at,
-    sqlite_where=memories.c.removed_at.is_not(None),
-)
-
-
-class SummaryColumns(TypedColumns):
-    """Of a stretch of a conversation, from one message to another on a path through it."""
-
-    id: Named[str] = Column(Text, primary_key=True)
-    conversation_id: Named[str] = Column(Text, _of("conversations.id"), index=True)
-    first_message_id: Named[str] = Column(Text)
-    last_message_id: Named[str] = Column(Text)
-    level: Named[int]
-    """1 sums up messages, 2 sums up summaries of level 1, and so on: coarser with age."""
-    text: Named[str] = Column(Text)
-    model: Named[str] = Column(Text)
-    created_at: Named[float]
-
-
-summaries = Table("summaries", metadata, SummaryColumns)
-
-
-class ExchangeColumns(TypedColumns):
-    """A question and its answer, as an embedder sees them."""
-
-    conversation_id: Named[str] = Column(Text, _of("conversations.id"), primary_key=True)
-    message_id: Named[str] = Column(Text, primary_key=True)
-    """The answer."""
-    embedder: Named[str] = Column(Text)
-    vector: Named[bytes] = Column(LargeBinary)
-
-
-exchanges = Table("exchanges", metadata, ExchangeColumns)
-
-
-class PromptVersionColumns(TypedColumns):
-    """Written by an administrator. Those that come with hitsend are in its files."""
-
-    name: Named[str] = Column(Text, primary_key=True)
-    version: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
-    template: Named[str] = Column(Text)
-    note: Named[str] = Column(Text)
-    created_by: Named[str | None] = Column(Text, ForeignKey("users.id", ondelete="SET NULL"))
-    created_at: Named[float]
-
-
-prompt_versions = Table("prompt_versions", metadata, PromptVersionColumns)
-
-
-class PromptChoiceColumns(TypedColumns):
-    """What an administrator chose for a prompt. Without a row, what comes with hitsend holds."""
-
-    name: Named[str] = Column(Text, primary_key=True)
-    version: Named[int | None]
-    sampling: Named[Sampling | None] = Column(Json(Sampling))
-    chosen_at: Named[float]
-
-
-prompt_choices = Table("prompt_choices", metadata, PromptChoiceColumns)
-
-
-class ExperimentColumns(TypedColumns):
-    """Versions of a prompt that are compared, each with its share of the people."""
-
-    id: Named[str] = Column(Text, primary_key=True)
-    prompt: Named[str] = Column(Text)
-    versions: Named[tuple[int, ...]] = Column(Json(tuple[int, ...]))
-    started_at: Named[float]
-    ended_at: Named[float | None]
-    winner: Named[int | None]
-
-
-experiments = Table("experiments", metadata, ExperimentColumns)
-Index(
-    "ix_experiments_running",
-    experiments.c.prompt,
-    unique=True,
-    sqlite_where=experiments.c.ended_at.is_(None),
-)
-
-
-class TrialColumns(TypedColumns):
-    """A turn that took part in a comparison."""
-
-    turn_id: Named[str] = Column(Text, _of("turns.id"), primary_key=True)
-    experiment_id: Named[str] = Column(Text, _of("experiments.id"), primary_key=True, index=True)
-    version: Named[int]
-
-
-trials = Table("trials", metadata, TrialColumns)
-
-
-class AuditColumns(TypedColumns):
-    """Who changed what for everyone. Nothing is ever taken out, and no text of people's is in."""
-
-    position: Named[int] = Column(Integer, primary_key=True)
-    at: Named[float]
-    user_id: Named[str | None] = Column(
-        Text, ForeignKey("users.id", ondelete="SET NULL"), index=True
-    )
-    action: Named[str] = Column(Text)
-    subject: Named[str] = Column(Text)
-    detail: Named[dict[str, str]] = Column(Json(dict[str, str]))
-
-
-audit = Table("audit", metadata, AuditColumns)
 
 
 class MetaColumns(TypedColumns):

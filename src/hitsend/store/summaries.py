@@ -5,10 +5,11 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select
 
+from hitsend.store.context_schema import summaries
 from hitsend.store.conversations import is_here
 from hitsend.store.database import Database
 from hitsend.store.rows import Summary
-from hitsend.store.schema import conversations, summaries
+from hitsend.store.schema import conversations
 
 SUMMARY = select(
     summaries.c.id,

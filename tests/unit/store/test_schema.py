@@ -8,7 +8,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from hitsend.store import Store
-from hitsend.store.schema import HEAD, metadata
+from hitsend.store.columns import metadata
+from hitsend.store.schema import HEAD
 
 
 async def test_migrations_and_schema_make_the_same_tables(tmp_path: Path) -> None:
