@@ -15,7 +15,7 @@ better title for a new conversation, or something to remember, for the person to
 while the engine has nothing else to do.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -77,7 +77,7 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     wish = await hear_wish(turn, store, services.recall, engine)
     notes = await notes_of(wish, turn, services.book)
 
-    context, prompt = await _fitted(turn, services, notes)
+    context, prompt = await _fitted(turn, services, notes, wish.removed_ids)
     built, encoded = told(context, prompt)
     yield built
     yield encoded
@@ -131,14 +131,14 @@ def _answering(
 
 
 async def _fitted(
-    turn: Turn, services: Services, notes: Sequence[Text] = ()
+    turn: Turn, services: Services, notes: Sequence[Text] = (), forgotten: Collection[str] = ()
 ) -> tuple[Context, Prompt]:
     """As much as fits. Nearly always that is all of it, at the first try."""
     instructions = services.settings.instructions
     sources = Sources(services.store, services.book, services.recall, instructions)
     cut: Cut | None = WHOLE
     while cut is not None:
-        context = await build_context(turn, sources, cut, notes)
+        context = await build_context(turn, sources, cut, notes, forgotten)
         prompt = await encode_prompt(context, turn, services.engine)
         cut = cut_to_fit(context, prompt, turn)
     return context, prompt

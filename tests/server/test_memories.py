@@ -155,6 +155,23 @@ async def test_a_plain_wish_is_fulfilled_and_told_with_the_answer(settings: Sett
         assert await texts(ada) == []
 
 
+async def test_the_turn_that_forgets_a_memory_does_not_show_it(settings: Settings) -> None:
+    engine = Listening("On Sundays.", "Done.")
+    async with world_of(settings, engine) as world:
+        ada = await world.someone("ada")
+        await added(ada, "I bake bread on Sundays, says BANANA.")
+        heard = await ada.send("On which day do I bake bread?")
+        assert heard.answer is not None
+        assert "BANANA" in engine.read[0]
+        again = {
+            "conversation_id": heard.conversation_id,
+            "parent_message_id": heard.answer["id"],
+        }
+        await ada.send("Forget that I bake bread on Sundays.", **again)
+        assert "BANANA" not in engine.read[1]
+        assert await texts(ada) == []
+
+
 async def test_what_is_not_remembered_cannot_be_forgotten(settings: Settings) -> None:
     engine = Listening("Hm.", "See there.")
     async with world_of(settings, engine) as world:

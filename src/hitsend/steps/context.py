@@ -5,7 +5,7 @@ How many tokens all of it takes is not known here. Where it is too much, it is a
 with a `Cut`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -44,13 +44,18 @@ class Sources:
 
 
 async def build_context(
-    turn: Turn, sources: Sources, cut: Cut = WHOLE, notes: Sequence[Text] = ()
+    turn: Turn,
+    sources: Sources,
+    cut: Cut = WHOLE,
+    notes: Sequence[Text] = (),
+    forgotten: Collection[str] = (),
 ) -> Context:
     """To continue an answer, the context ends with what it has said so far. `notes` are put in
-    front of the question, after those that are found for it."""
+    front of the question, after those that are found for it. Memories that this turn is to forget
+    are in none of them."""
     if turn.is_api:
         return Context(asked=turn.send.given)
-    return await _Gathering(turn, sources, cut).context(notes)
+    return await _Gathering(turn, sources, cut, forgotten).context(notes)
 
 
 class Before(NamedTuple):
@@ -70,12 +75,13 @@ class Named(NamedTuple):
 class _Gathering:
     """Of one turn."""
 
-    def __init__(self, turn: Turn, sources: Sources, cut: Cut) -> None:
+    def __init__(self, turn: Turn, sources: Sources, cut: Cut, forgotten: Collection[str]) -> None:
         self._turn = turn
         self._user_id = turn.send.user_id
         self._sources = sources
         self._store = sources.store
         self._cut = cut
+        self._forgotten = frozenset(forgotten)
         self._notes = Notes(sources.book, self._user_id, turn.model)
 
     async def context(self, more: Sequence[Text]) -> Context:
@@ -158,7 +164,7 @@ class _Gathering:
 
     async def _memories(self, question: str, seens: Sequence[Seen]) -> Sequence[str]:
         """None that stands in a note already."""
-        known = [memory_id for seen in seens for memory_id in seen.memories]
+        known = {memory_id for seen in seens for memory_id in seen.memories} | self._forgotten
         found = await self._sources.recall.memories(
             self._user_id, question, most=MOST_MEMORIES, known=known
         )
@@ -191,6 +197,7 @@ class _Gathering:
     async def _named(self, seens: Sequence[Seen], profile: Profile) -> Named:
         """In the notes of all questions, read at once."""
         memory_ids = {one for seen in seens for one in seen.memories if profile.uses_memory}
+        memory_ids -= self._forgotten
         recalled_ids = {one for seen in seens for one in seen.recalled}
         texts = await self._store.memories.texts(self._user_id, memory_ids) if memory_ids else {}
         exchanges = await self._store.exchanges.get(

@@ -38,6 +38,10 @@ class Wish(msgspec.Struct, frozen=True):
     """It may be one: the model is to tell."""
 
     @property
+    def removed_ids(self) -> frozenset[str]:
+        return frozenset(memory.id for memory in self.removed)
+
+    @property
     def is_clear(self) -> bool:
         return bool(self.added or self.removed or self.finds_nothing or self.asks_for_all)
 
