@@ -20,6 +20,7 @@ async def erase_forever(store: Store, look_s: float = LOOK_S) -> None:
         "end temporary chats": store.conversations.end_temporary,
         "erase deleted conversations": store.conversations.erase_hidden,
         "erase removed memories": store.memories.erase_removed,
+        "drop erased words from the search": store.search_index.drop_erased,
         "forget what was sent long ago": store.turns.forget_sends,
         "forget addresses": store.ledger.forget_addresses,
     }

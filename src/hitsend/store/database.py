@@ -28,12 +28,15 @@ T = TypeVar("T")
 
 NUM_READERS = 4
 
-READING = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
+BUSY_TIMEOUT = "PRAGMA busy_timeout = 5000"
+READING = f"{BUSY_TIMEOUT}; PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
 WRITING = (
-    "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; "
+    f"{BUSY_TIMEOUT}; PRAGMA foreign_keys = ON; "
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; "
     # Pages from the log back to the file, a little at a time: every stream waits for it.
-    "PRAGMA wal_autocheckpoint = 250;"
+    "PRAGMA wal_autocheckpoint = 250; "
+    # What is deleted is overwritten. Not every build of SQLite does so by itself.
+    "PRAGMA secure_delete = ON;"
 )
 
 PROBLEMS = {
@@ -138,6 +141,16 @@ class Database:
                 # Not `execute`: its cursor would be freed on the event loop, under SQLite's mutex.
                 await driver.execute_fetchall(sql, parameters)
 
+    async def empty_log(self) -> bool:
+        """What was erased stands in the log until its pages are used again, or it is cut to
+        nothing. False where somebody reads from it, and none of our writers waits for them."""
+        async with self._lock:
+            connection = self._opened()
+            with _translating():
+                driver = (await connection.get_raw_connection()).driver_connection
+                assert driver is not None
+                return await _to_its_end(_empty_log(driver))
+
     def _opened(self) -> AsyncConnection:
         if self._writing is None:
             raise StoreDown("The database is closed.")
@@ -156,6 +169,15 @@ async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
         return running.result()
     running.exception()  # has been looked at: the cancellation is what counts
     raise cancelled
+
+
+async def _empty_log(driver: Any) -> bool:
+    await driver.execute_fetchall("PRAGMA busy_timeout = 0")
+    try:
+        [(is_busy, _, _)] = await driver.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        await driver.execute_fetchall(BUSY_TIMEOUT)
+    return not is_busy
 
 
 def _make_private(path: Path) -> None:

@@ -4,6 +4,8 @@ A row goes after everything that hangs on it. Left to the database, a conversati
 one go what may be a hundred thousand rows.
 """
 
+from collections.abc import Sequence
+
 from sqlalchemy import ColumnElement, Delete, and_, delete, func, literal_column, select
 
 from hitsend.store.context_schema import memories
@@ -35,17 +37,13 @@ async def erase_conversations(database: Database, which: ColumnElement[bool]) ->
     NOTE: an import may bring one anew under the same id meanwhile. It is none of `which`, so each
     step asks again.
     """
-    some = select(conversations.c.id).where(which).limit(MOST_CONVERSATIONS)
-    while True:
-        async with database.read() as connection:
-            ids = (await connection.scalars(some)).all()
-        if not ids:
-            return
+    while ids := await _some_conversations(database, which):
         them = and_(conversations.c.id.in_(ids), which)
         inside = select(conversations.c.id).where(them)
         await _erase_messages(database, messages.c.conversation_id.in_(inside))
         await erase_turns(database, turns.c.conversation_id.in_(inside))
         await erase_each(database, delete(conversations).where(them))
+        await database.empty_log()
 
 
 async def erase_turns(database: Database, which: ColumnElement[bool]) -> None:
@@ -67,9 +65,14 @@ async def erase_spending(database: Database, user_id: str) -> None:
     await erase_each(database, delete(ledger).where(ledger.c.position.in_(some)))
 
 
-async def erase_memories(database: Database, user_id: str) -> None:
-    some = select(memories.c.id).where(memories.c.user_id == user_id).limit(MOST_MEMORIES)
-    await erase_each(database, delete(memories).where(memories.c.id.in_(some)))
+async def erase_memories(database: Database, which: ColumnElement[bool]) -> None:
+    """Looks first: most of the time there is nothing to write."""
+    some = select(memories.c.id).where(which).limit(MOST_MEMORIES)
+    async with database.read() as connection:
+        if await connection.scalar(some) is None:
+            return
+    await erase_each(database, delete(memories).where(memories.c.id.in_(some), which))
+    await database.empty_log()
 
 
 async def erase_each(database: Database, portion: Delete) -> None:
@@ -78,6 +81,12 @@ async def erase_each(database: Database, portion: Delete) -> None:
     while num_erased:
         async with database.write() as connection:
             num_erased = (await connection.execute(portion)).rowcount
+
+
+async def _some_conversations(database: Database, which: ColumnElement[bool]) -> Sequence[str]:
+    some = select(conversations.c.id).where(which).limit(MOST_CONVERSATIONS)
+    async with database.read() as connection:
+        return (await connection.scalars(some)).all()
 
 
 async def _erase_messages(database: Database, which: ColumnElement[bool]) -> None:

@@ -5,6 +5,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.errors import Conflict
+from hitsend.store.context_schema import memories
 from hitsend.store.database import Database
 from hitsend.store.erasure import (
     erase_conversations,
@@ -110,7 +111,7 @@ class People:
         await erase_conversations(self._database, conversations.c.user_id == user_id)
         await erase_turns(self._database, turns.c.user_id == user_id)
         await erase_spending(self._database, user_id)
-        await erase_memories(self._database, user_id)
+        await erase_memories(self._database, memories.c.user_id == user_id)
         await erase_each(self._database, delete(users).where(users.c.id == user_id))
 
     async def _shut_out(self, connection: AsyncConnection, user_id: str) -> None:

@@ -29,7 +29,7 @@ from hitsend.store.columns import Json, Word, metadata, part_of
 from hitsend.store.rows import AccountRole, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest migration. A test holds it to what migrations/ says."""
 
 

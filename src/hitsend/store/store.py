@@ -26,6 +26,7 @@ from hitsend.store.prices import Prices
 from hitsend.store.profiles import Profiles
 from hitsend.store.prompts import Prompts
 from hitsend.store.schema import meta
+from hitsend.store.search_index import SearchIndex
 from hitsend.store.shares import Shares
 from hitsend.store.summaries import Summaries
 from hitsend.store.turns import Turns
@@ -40,6 +41,7 @@ class Store:
     feedback: AnswerFeedback
     folders: Folders
     imports: Imports
+    search_index: SearchIndex
     shares: Shares
     turns: Turns
     ledger: Ledger
@@ -73,6 +75,7 @@ class Store:
         self.feedback = AnswerFeedback(database)
         self.folders = Folders(database)
         self.imports = Imports(database)
+        self.search_index = SearchIndex(database)
         self.shares = Shares(database)
         self.limits = Limits(database)
         self.ledger = Ledger(database, self.limits)

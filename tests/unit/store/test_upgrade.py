@@ -104,3 +104,21 @@ async def test_what_came_up_can_be_used_in_the_new_ways(tmp_path: Path) -> None:
         assert (await store.conversations.search("ada", "shown")).total == 0
     finally:
         await store.close()
+
+
+async def test_words_that_were_erased_before_leave_the_search_for_good(tmp_path: Path) -> None:
+    path = tmp_path / "hitsend.db"
+    _first_release(path)
+    with sqlite3.connect(path) as erasing:
+        erasing.execute("DELETE FROM messages")
+        erasing.execute("DELETE FROM turns")
+        erasing.execute("DELETE FROM conversations WHERE id = 'archived'")
+    erasing.close()
+    assert b"assistant" in path.read_bytes()
+    store = await Store.open(path)
+    try:
+        await store.search_index.drop_erased()
+        assert b"assistant" not in path.read_bytes()
+        assert (await store.conversations.search("ada", "title shown")).total == 1
+    finally:
+        await store.close()
