@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import asdict
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -131,15 +132,20 @@ Policy: TypeAlias = Literal["sample", "greedy", "beam"]
 """How an answer is looked for: by chance among the likely tokens, always the likeliest token, or
 the likeliest of several answers followed side by side."""
 
+NUM_BEAMS = 4
+"""How many answers a beam search follows, if not said."""
 MAX_BEAM_TOKENS = 512
 """Every token of a beam search is weighed once for each beam."""
+UNBIASED = ("presence_penalty", "frequency_penalty", "logit_bias", "json_schema")
+"""Left out of a beam search, which weighs what the model itself would say."""
 
 
 class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the next token is chosen. Out of range is refused, never clamped in silence; so is what
     contradicts its policy.
 
-    The engine fills in what is None with the model's own default.
+    None is what nobody said. Whoever has a default fills it in; what is still None at the engine is
+    the model's own.
     """
 
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
@@ -151,32 +157,50 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repeat_penalty: Annotated[float, Meta(ge=0.1, le=10)] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**32 - 2)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=1_048_576)] | None = None
-    stop: Annotated[tuple[StopString, ...], Meta(max_length=4)] = ()
-    logit_bias: Annotated[tuple[Bias, ...], Meta(max_length=300)] = ()
-    top_logprobs: Annotated[int, Meta(ge=0, le=20)] = 0
+    stop: Annotated[tuple[StopString, ...], Meta(max_length=4)] | None = None
+    logit_bias: Annotated[tuple[Bias, ...], Meta(max_length=300)] | None = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     """How many alternatives to record for each token."""
     json_schema: str | None = None
-    """JSON Schema, as JSON, that the answer is made to follow."""
-    policy: Policy = "sample"
-    num_beams: Annotated[int, Meta(ge=2, le=8)] = 4
+    """JSON Schema, as JSON, that the answer is made to follow. One object and nothing after it:
+    engines are sent it as it is."""
+    policy: Policy | None = None
+    num_beams: Annotated[int, Meta(ge=2, le=8)] | None = None
     """How many answers a beam search follows."""
 
+    @property
+    def said(self) -> dict[str, object]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @property
+    def num_followed(self) -> int:
+        """How many answers are looked into side by side."""
+        return (self.num_beams or NUM_BEAMS) if self.policy == "beam" else 1
+
     def __post_init__(self) -> None:
-        if self.policy == "sample":
-            return
-        if self.temperature:
+        if self.json_schema is not None and not _is_object(self.json_schema):
+            raise ValueError("`json_schema` has to be one JSON object")
+        if self.policy in ("greedy", "beam") and self.temperature:
             raise ValueError(f"`{self.policy}` leaves nothing to chance: leave out `temperature`")
         if self.policy == "beam":
             self._check_beam()
 
     def _check_beam(self) -> None:
-        for name in ("presence_penalty", "frequency_penalty", "logit_bias", "json_schema"):
-            if getattr(self, name):
-                raise ValueError(f"`beam` weighs what the model would say: leave out `{name}`")
+        biased = [name for name in UNBIASED if getattr(self, name)]
         if self.repeat_penalty not in (None, 1.0):
-            raise ValueError("`beam` weighs what the model would say: leave out `repeat_penalty`")
+            biased.append("repeat_penalty")
+        if biased:
+            raise ValueError(f"`beam` weighs what the model would say: leave out `{biased[0]}`")
         if self.max_tokens is not None and self.max_tokens > MAX_BEAM_TOKENS:
             raise ValueError(f"`beam` takes `max_tokens` of at most {MAX_BEAM_TOKENS}")
+
+
+def _is_object(text: str) -> bool:
+    try:
+        msgspec.json.decode(text, type=dict[str, object])
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 UNTOLD = -1

@@ -124,7 +124,7 @@ async def test_an_answer_follows_a_json_schema(engine: LlamaEngine, prompt: Prom
     assert type(json.loads(answer.text)["wet"]) is bool
 
 
-@pytest.mark.parametrize("schema", ['{"type": "nonsense"}', '{"$ref": "#/nowhere"}', "[]", "{"])
+@pytest.mark.parametrize("schema", ['{"type": "nonsense"}', '{"$ref": "#/nowhere"}'])
 async def test_a_schema_nothing_can_follow_is_refused(
     engine: LlamaEngine, prompt: Prompt, schema: str
 ) -> None:

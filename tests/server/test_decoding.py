@@ -98,6 +98,40 @@ async def test_a_completion_cannot_be_searched_and_bound_otherwise(
     assert response.status_code == 400
 
 
+async def chosen(ada: Someone, prompt: str, **sampling: Any) -> httpx2.Response:
+    return await ada.http.put(f"/backend-api/admin/prompts/{prompt}", json={"sampling": sampling})
+
+
+async def asked(ada: Someone, **sampling: Any) -> dict[str, Any]:
+    """What the engine was asked for."""
+    heard = await ada.send("hello", sampling=sampling)
+    turn = (await ada.http.get(f"/backend-api/turn/{heard.turn_id}")).json()
+    found: dict[str, Any] = turn["events"][0]["event"]["sampling"]
+    return found
+
+
+@pytest.mark.parametrize("policy", ["sample", "greedy", "beam"])
+async def test_the_policy_a_person_says_wins_over_the_administrators(
+    world: World, policy: str
+) -> None:
+    ada = await world.someone("ada", "admin")
+    await chosen(ada, "system", policy="greedy" if policy == "beam" else "beam", stop=["x"])
+    said = await asked(ada, policy=policy, stop=[])
+    assert (said["policy"], said["stop"]) == (policy, [])
+    assert (await asked(ada))["stop"] == ["x"]
+
+
+async def test_a_prompt_that_is_only_a_note_has_no_decoding(world: World) -> None:
+    ada = await world.someone("ada", "admin")
+    lines = (await ada.http.get("/backend-api/admin/prompts")).json()["items"]
+    for line in lines:
+        status = (await chosen(ada, line["name"], temperature=0.3)).status_code
+        assert status == (204 if line["is_decoded"] else 400), line["name"]
+    decoded = {line["name"] for line in lines if line["is_decoded"]}
+    sided = {"title", "summary", "summary_of_summaries", "memory_suggestion", "suggestion"}
+    assert decoded == {"system"} | sided
+
+
 async def test_stopping_a_search_frees_its_place(world: World) -> None:
     ada = await world.someone("ada")
     engine = world.house.services.engine

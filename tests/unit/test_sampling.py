@@ -1,10 +1,14 @@
 """What a sampling may ask for, and what contradicts itself."""
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hitsend.engine.openai_request import sampling_json
 from hitsend.errors import Refused
 from hitsend.messages import MAX_BEAM_TOKENS, Sampling
 from hitsend.wire.body import decode
@@ -14,8 +18,24 @@ def parsed(**fields: Any) -> Sampling:
     return decode(msgspec.json.encode(fields), Sampling)
 
 
-def test_what_was_stored_before_there_were_policies_is_sampled() -> None:
-    assert parsed(temperature=0.7, max_tokens=4000).policy == "sample"
+def test_what_is_not_said_can_be_told_from_every_choice() -> None:
+    assert parsed().said == {}
+    every = {"policy": "sample", "stop": [], "logit_bias": [], "top_logprobs": 0}
+    assert parsed(**every).said.keys() == every.keys()
+
+
+@given(st.text() | st.text('{}[]":,1a\\ \n'))
+def test_a_schema_reaches_a_request_as_one_object_or_is_refused(schema: str) -> None:
+    try:
+        sampling = Sampling(json_schema=schema)
+    except ValueError:
+        return
+    sent = msgspec.json.decode(msgspec.json.encode(sampling_json(sampling)))
+    assert sent.keys() == {"response_format"}
+    assert sent["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": json.loads(schema)},
+    }
 
 
 @pytest.mark.parametrize("policy", ["greedy", "beam"])

@@ -22,7 +22,7 @@ from hitsend.engine.contract import (
     PromptWasRead,
     State,
 )
-from hitsend.engine.decoding import cannot_foresee
+from hitsend.engine.decoding import cannot_foresee, for_model
 from hitsend.engine.embedding import Embedder
 from hitsend.engine.embedding_minilm import MiniLm
 from hitsend.engine.embedding_words import WordHashes
@@ -59,5 +59,6 @@ __all__ = [
     "ToolCallParser",
     "WordHashes",
     "cannot_foresee",
+    "for_model",
     "tool_schema",
 ]

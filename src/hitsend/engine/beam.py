@@ -73,10 +73,10 @@ class _Search:
         self.num_evaluated_tokens = 0
         self._num_max_tokens = num_max_tokens
         self._questions = questions
-        self._stops = tuple(stop.encode() for stop in sampling.stop)
-        self._num_beams = sampling.num_beams
+        self._stops = tuple(stop.encode() for stop in sampling.stop or ())
+        self._num_beams = sampling.num_followed
         # Even if as many of them end as are followed, enough are left to go on with.
-        self._num_asked = max(2 * sampling.num_beams, sampling.top_logprobs)
+        self._num_asked = max(2 * self._num_beams, sampling.top_logprobs or 0)
         self._live = [Hypothesis()]
         self._ended: list[Hypothesis] = []
         """At most one: the best."""

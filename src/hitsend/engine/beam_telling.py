@@ -16,8 +16,8 @@ NEW_DECODER = codecs.getincrementaldecoder("utf-8")
 
 class Telling:
     def __init__(self, sampling: Sampling) -> None:
-        self._stops = tuple(stop.encode() for stop in sampling.stop)
-        self._num_top = sampling.top_logprobs
+        self._stops = tuple(stop.encode() for stop in sampling.stop or ())
+        self._num_top = sampling.top_logprobs or 0
         self._num_told = 0
         self._decoder = NEW_DECODER("replace")
 

@@ -40,11 +40,14 @@ class Launch(msgspec.Struct, frozen=True):
     binary: str | None = None
     embeds: bool = False
     """Whether it makes vectors of texts, and no words."""
+    niceness: int = 0
+    """How far it stands back where others want the cores."""
 
 
 def main() -> NoReturn:
     _die_with_parent()
     launch = msgspec.json.decode(sys.stdin.buffer.readline(), type=Launch)
+    os.nice(launch.niceness)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(launch.socket)  # the one before was killed and left it
     if launch.binary:

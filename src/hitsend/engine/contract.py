@@ -221,5 +221,5 @@ class Engine(Protocol):
 
     async def aside(self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True) -> str:
         """A short text that nobody waits for. Runs only while no person's answer runs or waits
-        here, and loads no model. Raises GaveWay when one comes, or at once where the engine
-        has no time now and this cannot wait."""
+        here, and loads no model. A model that cannot search samples. Raises GaveWay when a person
+        comes, or at once where the engine has no time now and this cannot wait."""

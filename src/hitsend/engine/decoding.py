@@ -21,7 +21,7 @@ def decode(
     search: Callable[[], AsyncGenerator[Generation, None]] | None = None,
 ) -> AsyncGenerator[Generation, None]:
     match sampling.policy:
-        case "sample":
+        case None | "sample":
             return sample(sampling)
         case "greedy":
             return sample(msgspec.structs.replace(sampling, temperature=0.0))
@@ -31,6 +31,13 @@ def decode(
             return search()
         case _:
             assert_never(sampling.policy)
+
+
+def for_model(sampling: Sampling, *, can_foresee: bool) -> Sampling:
+    """For what nobody asked of this very model, as a default: where it cannot search it samples."""
+    if sampling.policy != "beam" or can_foresee:
+        return sampling
+    return msgspec.structs.replace(sampling, policy="sample")
 
 
 def cannot_foresee(model: str) -> Refused:

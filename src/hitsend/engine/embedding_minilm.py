@@ -1,15 +1,15 @@
-"""MiniLM in llama.cpp, in a process of its own that is started at the first need.
+"""MiniLM in llama.cpp, in a process of its own that lives while there is need of it.
 
-The weights are fetched then too, in the background: whoever needs vectors before they are here
-is told EngineDown and goes on without. What the vectors are for is not known here.
+At the first need the weights are fetched too, in the background: whoever needs vectors before they
+are here is told EngineDown and goes on without. What the vectors are for is not known here.
 """
 
 import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -37,6 +37,10 @@ MAX_CHARS = 16 * MAX_TOKENS
 NUM_THREADS = 1
 """More would wait for one another wherever an answer keeps the cores busy, and by far longer
 than they save."""
+NICENESS = 5
+"""Answers come first. A question that waits for its vector still gets a quarter of a busy core."""
+UNUSED_S = 600.0
+"""After which its memory is given back."""
 BATCH_TEXTS = 4
 BATCH_TOKENS = 512
 MAX_KNOWN_TEXTS = 2048
@@ -50,13 +54,19 @@ class MiniLm:
     name = "minilm-l6-v2"
     num_dimensions = NUM_DIMENSIONS
 
-    def __init__(self, settings: Settings, catalogue: Catalogue | None = None) -> None:
+    def __init__(
+        self, settings: Settings, catalogue: Catalogue | None = None, unused_s: float = UNUSED_S
+    ) -> None:
         self._catalogue = catalogue or embedding_catalogue(settings.models_dir)
         self._binary = settings.llama_server
         self._fetches = Fetches(self._catalogue)
         self._fetch_again_at = 0.0
         self._has_told = False
         self._model: Supervised | None = None
+        self._num_users = 0
+        self._unused_s = unused_s
+        self._resting: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._known: dict[bytes, bytes] = {}
         self._listing = asyncio.Lock()
 
@@ -65,8 +75,9 @@ class MiniLm:
 
     async def close(self) -> None:
         await self._fetches.close()
-        if self._model:
-            await self._model.close()
+        self._rest()
+        if self._ending:
+            await asyncio.wait([self._ending])
 
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Whatever is wrong with it, whoever asks goes on without: all that is raised is
@@ -94,14 +105,38 @@ class MiniLm:
         return [vectors[key] for key in keys]
 
     async def _ask(self, texts: Sequence[str]) -> list[bytes]:
+        with self._in_use():
+            return await self._asked(await self._loaded(), texts)
+
+    async def _asked(self, model: Supervised, texts: Sequence[str]) -> list[bytes]:
         """Asked again once, should it have died under the question."""
-        model = await self._loaded()
         await model.until_ready(LOADING_S)
         with suppress(EngineDown, EngineLost):
             return await _vectors(model.http, texts)
         model.doubt()
         await model.until_ready(LOADING_S)
         return await _vectors(model.http, texts)
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        if self._resting:
+            self._resting.cancel()
+        self._num_users += 1
+        try:
+            yield
+        finally:
+            self._num_users -= 1
+            if not self._num_users:
+                loop = asyncio.get_running_loop()
+                self._resting = loop.call_later(self._unused_s, self._rest)
+
+    def _rest(self) -> None:
+        """Until the next need."""
+        if self._resting:
+            self._resting.cancel()
+        if self._model:
+            self._ending = asyncio.create_task(self._model.close())
+            self._model = None
 
     async def _loaded(self) -> Supervised:
         if self._model:
@@ -180,6 +215,7 @@ def _supervised(weights: Weights, binary: Path | None) -> Supervised:
         ping_s=int(SILENCE_S),
         binary=str(binary) if binary else None,
         embeds=True,
+        niceness=NICENESS,
     )
     remedy = "Delete that file and start hitsend again to have it made anew."
     return Supervised(weights.title, launch, SILENCE_S, remedy)

@@ -286,10 +286,6 @@ class LlamaEngine:
 
         if json_schema is None or json_schema in self._known_schemas:
             return
-        try:
-            msgspec.json.decode(json_schema, type=dict[str, object])
-        except msgspec.DecodeError as error:
-            raise Refused(f"The JSON Schema is not a JSON object: {error}.") from None
         if not await self._ask(model, is_followed):
             raise Refused("No answer can be made to follow this JSON Schema.")
         self._known_schemas[json_schema] = None
@@ -299,7 +295,7 @@ class LlamaEngine:
 
 def _check_bias(resident: Resident, sampling: Sampling) -> None:
     num_tokens = resident.template.tokenizer.vocabulary.num_tokens
-    for token_id, _ in sampling.logit_bias:
+    for token_id, _ in sampling.logit_bias or ():
         if token_id >= num_tokens:
             raise Refused(
                 f"`logit_bias` names token {token_id}; the last one is {num_tokens - 1}.",

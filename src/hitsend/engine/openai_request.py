@@ -46,7 +46,7 @@ def sampling_json(sampling: Sampling) -> Json:
         "seed": sampling.seed,
         "max_tokens": sampling.max_tokens,
         "stop": sampling.stop or None,
-        "logit_bias": {str(token_id): bias for token_id, bias in sampling.logit_bias} or None,
+        "logit_bias": {str(token_id): bias for token_id, bias in sampling.logit_bias or ()} or None,
         "response_format": _response_format(sampling.json_schema),
     }
     return {name: value for name, value in request.items() if value is not None}

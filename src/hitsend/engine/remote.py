@@ -20,6 +20,7 @@ from hitsend.engine.contract import (
     Prefilled,
     Prompt,
 )
+from hitsend.engine.decoding import for_model
 from hitsend.engine.dialects import Dialect, RemoteModel, recognise
 from hitsend.engine.http import Http, parse_address
 from hitsend.engine.parity import DIFFER, is_exact
@@ -140,7 +141,8 @@ class RemoteEngine:
 
     async def aside(self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True) -> str:
         async def say() -> str:
-            return await text_of(self._generate(prompt, sampling))
+            settled = for_model(sampling, can_foresee=self._speaking().can_foresee)
+            return await text_of(self._generate(prompt, settled))
 
         return await self._spare_time.use(say, can_wait=can_wait)
 

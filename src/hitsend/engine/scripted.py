@@ -271,7 +271,7 @@ class ScriptedEngine:
         pieces, is_cut, num_before = pieces_of(script, prompt, sampling, num_left)
         num_said = 0
         async for batch in paced(script, pieces, num_before):
-            yield _generated(batch, sampling.top_logprobs, _since(asked_at))
+            yield _generated(batch, sampling.top_logprobs or 0, _since(asked_at))
             num_said += len(batch)
         yield Finished(
             "length" if is_cut else "stop",

@@ -32,7 +32,7 @@ def pieces_of(
     if script.num_tokens is not None:
         pieces = list(islice(cycle(pieces), script.num_tokens))
     pieces, num_before = _from_last_word(pieces, prompt)
-    if stops := [at for stop in sampling.stop if (at := "".join(pieces).find(stop)) >= 0]:
+    if stops := [at for stop in sampling.stop or () if (at := "".join(pieces).find(stop)) >= 0]:
         pieces = PIECE.findall("".join(pieces)[: min(stops)])
     num_most = min(sampling.max_tokens or num_left, num_left)
     return pieces[:num_most], len(pieces) > num_most, num_before

@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import msgspec
 
-from hitsend.engine import Engine, ModelFacts, cannot_foresee
-from hitsend.errors import Refused, TooLarge
+from hitsend.engine import Engine, ModelFacts, cannot_foresee, for_model
+from hitsend.errors import Refused
 from hitsend.messages import MAX_BEAM_TOKENS, Sampling
 from hitsend.prompt_book import PromptBook
 from hitsend.prompts import laid_over
-from hitsend.send import Send, Turn
+from hitsend.send import Send, Turn, check_length
 from hitsend.settings import Settings
 
 
@@ -31,11 +31,9 @@ async def admit(send: Send, engine: Engine, settings: Settings, book: PromptBook
 
 
 async def _with_defaults(send: Send, model: ModelFacts, book: PromptBook) -> Send:
-    """An administrator may have chosen how chats are decoded, where the person does not say. Not
-    every model can search."""
-    default = (await book.pick("system", send.user_id)).sampling
-    if default.policy == "beam" and not model.can_foresee:
-        default = msgspec.structs.replace(default, policy="sample")
+    """An administrator may have chosen how chats are decoded, where the person does not say."""
+    chosen = (await book.pick("system", send.user_id)).sampling
+    default = for_model(chosen, can_foresee=model.can_foresee)
     return msgspec.structs.replace(send, sampling=laid_over(send.sampling, default))
 
 
@@ -49,7 +47,10 @@ def _sampling(send: Send, model: ModelFacts, settings: Settings) -> Sampling:
     can_look_inside = model.level == "tokens" and not send.given
     num_top = settings.num_alternatives if can_look_inside else 0
     return msgspec.structs.replace(
-        send.sampling, max_tokens=most, top_logprobs=max(send.sampling.top_logprobs, num_top)
+        send.sampling,
+        policy=send.sampling.policy or "sample",
+        max_tokens=most,
+        top_logprobs=max(send.sampling.top_logprobs or 0, num_top),
     )
 
 
@@ -65,12 +66,7 @@ def _check_beam(send: Send, model: ModelFacts) -> None:
 
 
 def _check(send: Send, settings: Settings) -> None:
-    if len(send.text) > settings.max_message_chars:
-        raise TooLarge(
-            f"The message has {len(send.text):,} characters; "
-            f"at most {settings.max_message_chars:,} can be sent at once.",
-            param="messages",
-        )
+    check_length(send.text, settings.max_message_chars)
     if send.conversation_id is None and send.parent_id is not None:
         raise Refused("A new conversation has no earlier message.", param="parent_message_id")
     if send.action == "variant" and send.parent_id is None:

@@ -277,7 +277,8 @@ def _sampling(request: CompletionRequest) -> Sampling:
     if request.logprobs:
         # Also without alternatives to show: asking for one is what has probabilities recorded.
         given["top_logprobs"] = max(1, request.top_logprobs or 0)
-    given["logit_bias"] = [_bias(*item) for item in (request.logit_bias or {}).items()]
+    if request.logit_bias is not None:
+        given["logit_bias"] = [_bias(*item) for item in request.logit_bias.items()]
     given["json_schema"] = _schema(request.response_format)
     given |= _decoding(request.decoding)
     try:
@@ -296,8 +297,7 @@ PLAIN = (
 def _decoding(given: Decoding | None) -> dict[str, object]:
     if given is None:
         return {}
-    wanted: dict[str, object] = {"policy": given.policy}
-    return wanted if given.num_beams is None else wanted | {"num_beams": given.num_beams}
+    return {"policy": given.policy, "num_beams": given.num_beams}
 
 
 def _bias(token: str, weight: float) -> tuple[int, float]:

@@ -1,11 +1,12 @@
 """A llama-server that makes vectors of letters: a program of its own, run in place of the real one.
 
 What a text contains says what goes wrong with it. Each question for vectors is put down, a line
-each, in a file beside the weights.
+each, in a file beside the weights; so is each start, with its niceness, in another.
 """
 
 import base64
 import json
+import os
 import socketserver
 import struct
 import sys
@@ -61,6 +62,8 @@ def vector(at: int, text: str) -> dict[str, object]:
 if __name__ == "__main__":
     options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=False))
     Handler.asked_file = Path(options["--model"]).with_suffix(".asked")
+    with Path(options["--model"]).with_suffix(".starts").open("a") as file:
+        file.write(f"{os.nice(0)}\n")
     server = socketserver.ThreadingUnixStreamServer(options["--host"], Handler)
     server.daemon_threads = True
     server.serve_forever()

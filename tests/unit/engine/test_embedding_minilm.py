@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -11,7 +12,7 @@ from tests.unit.engine import fake_llama
 from tests.unit.engine.fake_llama import GARBLED, LEFT_OUT, REFUSED, SHORT
 
 from hitsend.engine import Catalogue, MiniLm
-from hitsend.engine.embedding_minilm import BATCH_TEXTS
+from hitsend.engine.embedding_minilm import BATCH_TEXTS, NICENESS
 from hitsend.engine.weights import Weights
 from hitsend.errors import EngineDown, HitsendError, ModelBroken
 from hitsend.settings import Settings
@@ -37,11 +38,16 @@ def weights(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def minilm(tmp_path: Path, weights: Path) -> AsyncGenerator[MiniLm]:
+def settings(tmp_path: Path) -> Settings:
     binary = tmp_path / "llama-server"
     binary.write_text(f'#!/bin/sh\nexec {sys.executable} -S {fake_llama.__file__} "$@"\n')
     binary.chmod(0o700)
-    one = MiniLm(Settings(llama_server=binary), Shelf(weights))
+    return Settings(llama_server=binary)
+
+
+@pytest.fixture
+async def minilm(settings: Settings, weights: Path) -> AsyncGenerator[MiniLm]:
+    one = MiniLm(settings, Shelf(weights))
     try:
         async with asyncio.timeout(60):
             yield one
@@ -86,3 +92,18 @@ async def test_weights_that_cannot_be_looked_at_are_no_more_than_down(weights: P
     with pytest.raises(EngineDown, match="damaged"):
         await minilm.embed(["anything"])
     await minilm.close()
+
+
+async def test_it_gives_way_to_answers_and_is_there_only_while_it_is_needed(
+    settings: Settings, weights: Path
+) -> None:
+    minilm = MiniLm(settings, Shelf(weights), unused_s=0.0)
+    async with asyncio.timeout(60):
+        for text in ("one", "two"):
+            assert await embedded(minilm, [text])
+            for _ in range(2):  # turns of the loop
+                await asyncio.sleep(0)
+        await minilm.close()
+    starts = weights.with_suffix(".starts").read_text().splitlines()
+    assert len(starts) >= 2
+    assert {int(niceness) - os.nice(0) for niceness in starts} == {NICENESS}

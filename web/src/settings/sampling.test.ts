@@ -10,12 +10,13 @@ const EMPTY = {
 };
 
 test('an empty field leaves it to the model', () => {
-	expect(samplingOf(EMPTY, t)).toEqual({});
+	expect(samplingOf(EMPTY, t)).toEqual({ policy: 'sample' });
 	expect(problemWith('seed', ' ', t)).toBeNull();
 });
 
 test('numbers are taken with a point or a comma', () => {
 	expect(samplingOf({ ...EMPTY, temperature: '0,7', top_k: ' 40 ' }, t)).toEqual({
+		policy: 'sample',
 		temperature: 0.7,
 		top_k: 40
 	});
@@ -36,13 +37,16 @@ test('what is not a number, or not whole where it must be, says so', () => {
 });
 
 test('one wrong number does not take the others along', () => {
-	expect(samplingOf({ ...EMPTY, temperature: '9', min_p: '0.05' }, t)).toEqual({ min_p: 0.05 });
+	expect(samplingOf({ ...EMPTY, temperature: '9', min_p: '0.05' }, t)).toEqual({
+		policy: 'sample',
+		min_p: 0.05
+	});
 });
 
 test('only what means something under a policy is sent with it', () => {
 	const typed = { ...EMPTY, temperature: '0.7', num_beams: '3', max_tokens: '100' };
 
-	expect(samplingOf(typed, t)).toEqual({ temperature: 0.7, max_tokens: 100 });
+	expect(samplingOf(typed, t)).toEqual({ policy: 'sample', temperature: 0.7, max_tokens: 100 });
 	expect(samplingOf(typed, t, 'greedy')).toEqual({ policy: 'greedy', max_tokens: 100 });
 	expect(samplingOf(typed, t, 'beam')).toEqual({ policy: 'beam', num_beams: 3, max_tokens: 100 });
 });

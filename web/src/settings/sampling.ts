@@ -6,7 +6,7 @@ import type { Sampling } from '$/api/events.gen';
 import { number } from '$/settings/format';
 import type { Words } from '$/words/words';
 
-export type Policy = Sampling['policy'];
+export type Policy = NonNullable<Sampling['policy']>;
 export const POLICIES: Policy[] = ['sample', 'greedy', 'beam'];
 
 export type Name =
@@ -29,6 +29,8 @@ const RANGES: Record<Name, Range> = {
 	max_tokens: { least: 1, most: 1_048_576, isWhole: true },
 	seed: { least: 0, most: 2 ** 32 - 2, isWhole: true }
 };
+/** How many answers a beam search follows, if not said. */
+export const NUM_BEAMS = 4;
 /** Every token of a beam search is weighed once for each beam. */
 const MAX_BEAM_TOKENS: Range = { least: 1, most: 512, isWhole: true };
 
@@ -69,7 +71,7 @@ export function problemWith(
 	return isIn ? null : t.outOfRange(rangeOf(name, t, policy));
 }
 
-/** What was typed, as what the next message asks for: without what is empty or wrong. */
+/** What was chosen and typed, as what the next message asks for: without what is empty or wrong. */
 export function samplingOf(
 	typed: Record<Name, string>,
 	t: Words['settings']['chat'],
@@ -79,7 +81,7 @@ export function samplingOf(
 		(name) => typed[name].trim() !== '' && problemWith(name, typed[name], t, policy) === null
 	);
 	const numbers = Object.fromEntries(good.map((name) => [name, valueOf(typed[name])]));
-	return policy === 'sample' ? numbers : { policy, ...numbers };
+	return { policy, ...numbers };
 }
 
 /** Half the world writes 0,7. */

@@ -58,7 +58,7 @@ test('a preset asks for its numbers, and one’s own numbers for themselves', as
 	expect(preferences.sampling).toEqual(PRESETS.exact);
 	await preferences.change({ preset: 'custom', custom: { temperature: 0.3 } });
 
-	expect(preferences.sampling).toEqual({ temperature: 0.3 });
+	expect(preferences.sampling).toEqual({ policy: 'sample', temperature: 0.3 });
 });
 
 test('a policy is kept with its numbers, and only one there is', async () => {

@@ -54,8 +54,7 @@ const NUMBERS = [
 	...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'max_tokens', 'repeat_penalty'],
 	'num_beams'
 ];
-/** Beside sampling, which is what is done without a word. */
-const POLICIES: unknown[] = ['greedy', 'beam'];
+const POLICIES: unknown[] = ['sample', 'greedy', 'beam'];
 
 /** What each preset asks of the model. `model` leaves everything to it. */
 export const PRESETS: Record<Exclude<Preset, 'custom'>, Partial<Sampling>> = {
@@ -108,9 +107,9 @@ export class Preferences {
 		return this.#kept.isReported;
 	}
 
-	/** What the next message asks of the model. */
+	/** What the next message asks of the model. Beside numbers of one's own the page shows a policy. */
 	get sampling(): Partial<Sampling> {
-		return this.preset === 'custom' ? this.custom : PRESETS[this.preset];
+		return this.preset === 'custom' ? { policy: 'sample', ...this.custom } : PRESETS[this.preset];
 	}
 
 	/** Fetches the words, and gives the document its look. */
