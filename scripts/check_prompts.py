@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from hitsend.engine import Catalogue, Engine, Generated, LlamaEngine
 from hitsend.messages import Message, Sampling, Text
-from hitsend.prompts import Check, PromptText, checks, laid_over, render_chat, shipped
+from hitsend.prompts import Check, PromptText, checks, laid_over, render, render_chat, shipped
 from hitsend.settings import Settings
 
 GREEDY = Sampling(temperature=0.0, max_tokens=120)
@@ -59,23 +59,33 @@ async def ask(engine: Engine, model: str, prompt: PromptText, check: Check) -> s
 
 
 def conversation(prompt: PromptText, check: Check, model: str) -> list[Message]:
-    """A note stands before the question, in the same message; instructions before all."""
-    messages = [*render_chat(prompt, check.values, model)]
-    if not check.ask:
-        return messages
-    question = Text(check.ask)
-    if not prompt.name.endswith("_note"):
-        return [*messages, Message("user", (question,), "user")]
-    note = Text(messages[0].text + "\n\n")
-    return [Message("user", (note, question), "user")]
+    """As in a chat: the instructions, and after them the profile, are the system's; any other note
+    stands before the question, in the same message."""
+    if not prompt.is_in_chat:
+        return [*render_chat(prompt, check.values, model)]
+    told, instructions = Text(render(prompt, check.values, model)), Text(Settings().instructions)
+    system, notes = [instructions], [Text(told.text + "\n\n")]
+    if prompt.name == "system":
+        system, notes = [told], []
+    elif prompt.name == "profile_note":
+        system, notes = [instructions, Text("\n\n" + told.text)], []
+    return [
+        Message("system", tuple(system), "system"),
+        Message("user", (*notes, Text(check.ask)), "user"),
+    ]
 
 
-async def main(names: Collection[str]) -> int:
-    catalogue, num_failed = Catalogue(Settings().models_dir, None), 0
-    for offer in await LlamaEngine(Settings(), catalogue).offers():
-        if offer.is_here:
-            num_failed += await check_model(offer.name, names, catalogue)
-    return 1 if num_failed else 0
+async def main(names: Collection[str], settings: Settings) -> int:
+    if unknown := set(names) - shipped().keys():
+        print(f"There is no prompt {min(unknown)!r}. There are: {', '.join(shipped())}.")
+        return 2
+    catalogue = Catalogue(settings.models_dir, None)
+    offers = await LlamaEngine(settings, catalogue).offers()
+    here = [offer.name for offer in offers if offer.is_here]
+    if not here:
+        print("No model is here to be asked. Get one: `hitsend models pull`.")
+        return 2
+    return 1 if sum([await check_model(model, names, catalogue) for model in here]) else 0
 
 
 def settings_for(model: str) -> Settings:
@@ -102,4 +112,4 @@ async def check_model(model: str, names: Collection[str], catalogue: Catalogue) 
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1:] or list(shipped()))))
+    sys.exit(asyncio.run(main(sys.argv[1:] or list(shipped()), Settings())))

@@ -8,6 +8,7 @@ and no list of who sees what is kept.
 import hashlib
 import logging
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,12 +19,14 @@ from hitsend.messages import Message, Sampling, UsedPrompt
 from hitsend.prompts import (
     PromptText,
     check_template,
+    find_secret,
     laid_over,
     render,
     render_chat,
     shipped,
     with_template,
 )
+from hitsend.settings import BadSetting, Settings
 from hitsend.store import Store
 from hitsend.store.prompts import Standing
 
@@ -72,6 +75,14 @@ class PromptBook:
         return render_chat(picked.prompt, values, model), picked
 
 
+def check_instructions(settings: Settings) -> None:
+    """Before anybody is here, not when they are refused an answer."""
+    if secret := find_secret(settings.instructions):
+        raise BadSetting(
+            f"There is {secret} in HITSEND_INSTRUCTIONS, and no model is told one. Take it out."
+        )
+
+
 def variant(experiment_id: str, versions: tuple[int, ...], user_id: str) -> int:
     """The same for the same person, and as many people for each."""
     share = hashlib.sha256(f"{experiment_id}:{user_id}".encode()).digest()
@@ -82,16 +93,23 @@ def _picked(prompt: PromptText, experiment_id: str | UnsetType = UNSET) -> Picke
     return Picked(prompt, UsedPrompt(prompt.name, prompt.version, experiment_id))
 
 
+@lru_cache(maxsize=256)
+def misfit(name: str, version: int, template: str) -> str | None:
+    """Why a version of an administrator's cannot be told any more: it was written for slots this
+    hitsend has not. Looked at, and logged, once: neither of the two changes while we run."""
+    try:
+        check_template(shipped()[name], template)
+    except Refused as problem:
+        log.error("version %d of %s is left out: %s", version, name, problem.message)
+        return problem.message
+    return None
+
+
 def _version(prompt: PromptText, version: int | None, standing: Standing) -> PromptText | None:
-    """None where there is no such version any more: it came with another hitsend, or was written
-    for slots this one has not."""
+    """None where there is no such version any more, or it no longer fits."""
     if version is None or version == prompt.version:
         return prompt
-    if (template := standing.templates.get(version)) is None:
-        return None
-    try:
-        check_template(prompt, template)
-    except Refused as problem:
-        log.error("version %d of %s is left out: %s", version, prompt.name, problem.message)
+    template = standing.templates.get(version)
+    if template is None or misfit(prompt.name, version, template):
         return None
     return with_template(prompt, version, template)

@@ -10,7 +10,10 @@ from tests.browser.test_people import line
 from tests.browser.test_settings import part
 from tests.browser.world import Person
 
-OWN = "{{ instructions }}\nSpeak like a pirate.\n{% if profile %}\n\n{{ profile }}\n{% endif %}"
+from hitsend.prompts import shipped
+
+SHIPPED = shipped()["system"].version
+OWN = "{{ instructions }}\nSpeak like a pirate."
 
 
 def opened(person: Person, name: str = "System instructions") -> Locator:
@@ -36,7 +39,7 @@ def active(person: Person, name: str = "system") -> int:
 
 def test_a_version_is_written_tried_kept_activated_and_rolled_back(ada: Person) -> None:
     settings = opened(ada)
-    settings.get_by_role("button", name="Write a new version from version 1").click()
+    settings.get_by_role("button", name=f"Write a new version from version {SHIPPED}").click()
     template = settings.get_by_label("Template")
     expect(template).to_be_focused()
     ada.button("Keep as a new version").click()
@@ -45,14 +48,14 @@ def test_a_version_is_written_tried_kept_activated_and_rolled_back(ada: Person) 
     ada.button("Try it").click()
     tried = settings.get_by_role("status").filter(has_text="the model is told")
     expect(tried).to_contain_text("Speak like a pirate.")
-    expect(tried).to_contain_text("Ada")
+    expect(tried).to_contain_text("a helpful assistant")
     settings.get_by_label("What is new").fill("More fun")
     ada.button("Keep as a new version").click()
 
     versions = part(settings, "Versions")
     expect(versions.get_by_role("status")).to_contain_text("Nobody gets it before you activate it")
     expect(line(versions, "Version 1001")).to_contain_text("More fun · by ada")
-    assert active(ada) == 1
+    assert active(ada) == SHIPPED
     expect(ada.button("Activate version 1001")).to_be_focused()
     ada.button("Activate version 1001").click()
     expect(versions.get_by_role("status")).to_have_text(
@@ -60,9 +63,9 @@ def test_a_version_is_written_tried_kept_activated_and_rolled_back(ada: Person) 
     )
     expect(line(versions, "Version 1001").get_by_text("active")).to_be_visible()
     assert active(ada) == 1001
-    ada.button("Roll back to version 1").click()
+    ada.button(f"Roll back to version {SHIPPED}").click()
     expect(line(versions, "Version 1001").get_by_text("active")).to_have_count(0)
-    assert active(ada) == 1
+    assert active(ada) == SHIPPED
 
 
 def test_the_model_is_told_what_was_activated(ada: Person, bob: Person) -> None:
@@ -78,7 +81,7 @@ def test_the_model_is_told_what_was_activated(ada: Person, bob: Person) -> None:
 
 def test_what_is_wrong_with_a_template_is_said_with_its_line(ada: Person) -> None:
     settings = opened(ada)
-    settings.get_by_role("button", name="Write a new version from version 1").click()
+    settings.get_by_role("button", name=f"Write a new version from version {SHIPPED}").click()
     template = settings.get_by_label("Template")
     template.fill("{{ instructions }}\n\nHello {{ nobody }}!")
     ada.button("Try it").click()
@@ -89,19 +92,19 @@ def test_what_is_wrong_with_a_template_is_said_with_its_line(ada: Person) -> Non
     assert template.evaluate(chosen) == "Hello {{ nobody }}!"
     ada.page.keyboard.press("Delete")
     expect(ada.button("Go to line 3")).to_have_count(0)
-    ada.button("Insert profile").click()
-    expect(template).to_have_value(re.compile(r"\{% if profile %\}"))
+    ada.button("Insert instructions").click()
+    expect(template).to_have_value(re.compile(r"(\{\{ instructions \}\}[^{]*){2}"))
     expect(template).to_be_focused()
 
     ada.page.keyboard.press("Escape")  # what was written stays
     expect(template).to_be_visible()
     ada.button("Cancel").click()
-    expect(ada.button("Write a new version from version 1")).to_be_focused()
+    expect(ada.button(f"Write a new version from version {SHIPPED}")).to_be_focused()
 
 
 def test_two_versions_are_held_against_each_other_word_by_word(ada: Person) -> None:
-    wrote(ada, "{{ instructions }} Be kind.{{ profile }}")
-    wrote(ada, "{{ instructions }} Be brief.{{ profile }}")
+    wrote(ada, "{{ instructions }} Be kind.")
+    wrote(ada, "{{ instructions }} Be brief.")
     text = part(opened(ada), "Text")
     text.get_by_label("From").select_option("Version 1001")
     expect(text.get_by_role("status")).to_have_text("1 place differs.")
@@ -144,10 +147,10 @@ def test_versions_are_compared_until_somebody_ends_it(ada: Person, bob: Person) 
     begin.get_by_role("button", name="Start comparison").click()
     expect(begin.get_by_role("alert").first).to_have_text("Choose at least two versions.")
     begin.get_by_label("Version 1001").check()
-    begin.get_by_label("Version 1 comes with hitsend").check()
+    begin.get_by_label(f"Version {SHIPPED} comes with hitsend").check()
     begin.get_by_role("button", name="Start comparison").click()
     running = part(settings, "Under way")
-    expect(running).to_contain_text("versions 1, 1001")
+    expect(running).to_contain_text(f"versions {SHIPPED}, 1001")
     expect(begin).to_contain_text("A comparison of this prompt is under way.")
     bob.ask("Hello")
     running.get_by_role("button", name="Count again").click()
@@ -165,7 +168,7 @@ def test_versions_are_compared_until_somebody_ends_it(ada: Person, bob: Person) 
 
 
 def test_nothing_is_activated_while_versions_are_compared(ada: Person) -> None:
-    ada.post("admin/experiments", {"prompt": "system", "versions": [1, wrote(ada)]})
+    ada.post("admin/experiments", {"prompt": "system", "versions": [SHIPPED, wrote(ada)]})
     settings = opened(ada)
     expect(part(settings, "Versions")).to_contain_text("End it to activate one.")
     expect(ada.button(re.compile("^(Activate|Roll back)"))).to_have_count(0)
@@ -208,7 +211,7 @@ def test_members_see_nothing_of_it(bob: Person) -> None:
 def test_everybody_can_use_these_pages_at_every_width(ada: Person, width: int) -> None:
     page = ada.page
     page.set_viewport_size({"width": width, "height": 800})
-    ada.post("admin/experiments", {"prompt": "system", "versions": [1, wrote(ada)]})
+    ada.post("admin/experiments", {"prompt": "system", "versions": [SHIPPED, wrote(ada)]})
     ada.ask("Hello")
 
     def assert_fine(what: str) -> None:

@@ -14,6 +14,7 @@ from hitsend.settings import Settings
 
 PROMPTS = "/backend-api/admin/prompts"
 EXPERIMENTS = "/backend-api/admin/experiments"
+SHIPPED = shipped()["system"].version
 PIRATE = "{{ instructions }} Speak like a pirate."
 
 
@@ -95,6 +96,7 @@ async def test_the_list_tells_every_version_and_which_one_holds(world: World) ->
     [
         ("{{ instructions }}\n{{ nothing }}", "Line 2: there is no slot `nothing`."),
         ("{{ instructions", "Line 1: "),
+        ("{{ instructions }}\n=== user\nHi.", "It is part of a message"),
         ("Hello.", "The template never shows `instructions`."),
         ("{{ instructions }} sk-" + "a" * 30, "There is an API key in the template. Take it out."),
     ],
@@ -123,9 +125,35 @@ async def test_a_template_can_be_tried_and_nothing_is_kept(world: World) -> None
 
 async def test_what_is_not_there_cannot_be_chosen(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    for prompt, version in (("nothing", 1), ("system", 1001), ("system", 7), ("system", -1)):
+    for prompt, version in (("nothing", 1), ("system", 1001), ("system", 7)):
         answer = await ada.http.put(f"{PROMPTS}/{prompt}", json={"version": version})
         assert answer.status_code == 404
+
+
+async def test_a_version_that_no_longer_fits_is_neither_told_nor_said_to_be(world: World) -> None:
+    """As after an upgrade: it was written for slots that are gone."""
+    ada = await world.someone("ada", "admin")
+    store = world.house.services.store
+    gone = await store.prompts.add("system", "{{ instructions }}{{ once }}", "", ada.user_id)
+    fitting = await written(ada)
+    await store.prompts.choose("system", ada.user_id, version=gone)
+    system = await line(ada)
+    assert system["active"] == SHIPPED
+    assert system["misfits"] == {str(gone): "Line 1: there is no slot `once`."}
+    again = await ada.http.put(f"{PROMPTS}/system", json={"version": gone})
+    compared = {"prompt": "system", "versions": [fitting, gone]}
+    for refused in (again, await ada.http.post(EXPERIMENTS, json=compared)):
+        assert refused.status_code == 400
+        assert "there is no slot `once`" in refused.text
+    await chosen(ada, version=fitting)
+    assert (await line(ada))["misfits"] == {}
+
+
+@pytest.mark.parametrize("version", [0, -(2**63) - 1, 2**63, 10**30])
+async def test_a_number_that_is_no_version_is_refused(world: World, version: int) -> None:
+    ada = await world.someone("ada", "admin")
+    refused = await ada.http.put(f"{PROMPTS}/system", json={"version": version})
+    assert refused.status_code == 400
 
 
 async def test_decoding_of_chats_is_a_default_and_the_person_wins(settings: Settings) -> None:
@@ -134,7 +162,7 @@ async def test_decoding_of_chats_is_a_default_and_the_person_wins(settings: Sett
         await chosen(ada, sampling={"temperature": 0.3, "top_p": 0.5, "max_tokens": 40})
         assert await decoded(ada) == (0.3, 0.5, "sample", 40)
         assert await decoded(ada, temperature=1.0) == (1.0, 0.5, "sample", 40)
-        assert await decoded(ada, policy="greedy") == (None, None, "greedy", 40)
+        assert await decoded(ada, policy="greedy") == (None, 0.5, "greedy", 40)
         await chosen(ada, sampling={"policy": "beam", "max_tokens": 20})
         assert (await decoded(ada, temperature=1.0))[2] == "sample"
         await chosen(ada, sampling=None)
@@ -164,7 +192,7 @@ async def test_in_an_experiment_each_person_stays_with_one_version(settings: Set
     engine = Listening()
     async with world_of(settings, engine) as world:
         ada = await world.someone("ada", "admin")
-        started = await experiment(ada, 1, await written(ada))
+        started = await experiment(ada, SHIPPED, await written(ada))
         people = [await world.someone(f"person {number}") for number in range(12)]
         for person in people:
             engine.told.clear()
@@ -181,7 +209,7 @@ async def test_in_an_experiment_each_person_stays_with_one_version(settings: Set
 
 async def test_what_people_think_of_an_answer_counts_for_its_version(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    started = await experiment(ada, 1, await written(ada))
+    started = await experiment(ada, SHIPPED, await written(ada))
     heard = await ada.send("!script\nI'm sorry, but I can't do that.")
     assert heard.answer is not None
     where = f"/backend-api/conversation/{heard.conversation_id}/messages/{heard.answer['id']}"
@@ -190,13 +218,13 @@ async def test_what_people_think_of_an_answer_counts_for_its_version(world: Worl
     seen = (await ada.http.get(f"{EXPERIMENTS}/{started['id']}")).json()["outcome"]
     counted = [variant for variant in seen["variants"] if variant["num_turns"]]
     assert [(one["num_down"], one["num_declined"]) for one in counted] == [(1, 1)]
-    assert seen["words"].startswith("Cannot tell yet")
+    assert seen["differences"] == []
 
 
 async def test_the_winner_of_an_experiment_holds_for_everyone(world: World) -> None:
     ada = await world.someone("ada", "admin")
     version = await written(ada)
-    started = await experiment(ada, 1, version)
+    started = await experiment(ada, SHIPPED, version)
     assert (await line(ada))["experiment"]["id"] == started["id"]
     wrong = await ada.http.post(f"{EXPERIMENTS}/{started['id']}/end", json={"winner": 7})
     assert wrong.status_code == 400
@@ -211,11 +239,21 @@ async def test_the_winner_of_an_experiment_holds_for_everyone(world: World) -> N
     ]
 
 
+async def test_what_came_with_another_hitsend_cannot_win(world: World) -> None:
+    ada = await world.someone("ada", "admin")
+    experiments, before = world.house.services.store.experiments, SHIPPED + 7
+    started = await experiments.start("system", (before, await written(ada)), ada.user_id)
+    lost = await ada.http.post(f"{EXPERIMENTS}/{started.id}/end", json={"winner": before})
+    assert lost.status_code == 404
+    ended = await ada.http.post(f"{EXPERIMENTS}/{started.id}/end", json={"winner": None})
+    assert ended.json()["winner"] is None
+
+
 async def test_one_experiment_at_a_time_and_nothing_is_chosen_meanwhile(world: World) -> None:
     ada = await world.someone("ada", "admin")
     version = await written(ada)
-    await experiment(ada, 1, version)
-    second = {"prompt": "system", "versions": [1, version]}
+    await experiment(ada, SHIPPED, version)
+    second = {"prompt": "system", "versions": [SHIPPED, version]}
     assert (await ada.http.post(EXPERIMENTS, json=second)).status_code == 409
     assert (await ada.http.put(f"{PROMPTS}/system", json={"version": version})).status_code == 409
     await chosen(ada, sampling={"temperature": 0.1})
@@ -226,10 +264,11 @@ async def test_one_experiment_at_a_time_and_nothing_is_chosen_meanwhile(world: W
     [
         ("nothing", [1, 1001], 404),
         ("title", [1, 1001], 400),
-        ("system", [1], 400),
-        ("system", [1, 1], 400),
-        ("system", [1, 1001], 404),
-        ("system", [1, 2], 404),
+        ("system", [SHIPPED], 400),
+        ("system", [SHIPPED, SHIPPED], 400),
+        ("system", [SHIPPED, 1001], 404),
+        ("system", [SHIPPED, SHIPPED + 1], 404),
+        ("system", [SHIPPED, 2**64], 400),
     ],
 )
 async def test_what_cannot_be_compared_is_refused(
@@ -245,8 +284,8 @@ async def test_every_change_is_in_the_audit_log_and_no_text_is(world: World) -> 
     version = await written(ada)
     await chosen(ada, version=version)
     await chosen(ada, sampling={"temperature": 0.1})
-    started = await experiment(ada, 1, version)
-    await ada.http.post(f"{EXPERIMENTS}/{started['id']}/end", json={"winner": 1})
+    started = await experiment(ada, SHIPPED, version)
+    await ada.http.post(f"{EXPERIMENTS}/{started['id']}/end", json={"winner": SHIPPED})
     log = await ada.http.get("/backend-api/admin/audit")
     assert [(one["name"], one["action"], one["subject"]) for one in log.json()["items"]] == [
         ("ada", "experiment.ended", "system"),
@@ -257,14 +296,14 @@ async def test_every_change_is_in_the_audit_log_and_no_text_is(world: World) -> 
     ]
     assert "pirate" not in log.text
     first, *_, last = log.json()["items"]
-    assert first["detail"] == {"experiment": started["id"], "winner": "1"}
+    assert first["detail"] == {"experiment": started["id"], "winner": str(SHIPPED)}
     older = await ada.http.get(f"/backend-api/admin/audit?before={last['position'] + 1}&limit=5")
     assert older.json()["items"] == [last]
 
 
 async def test_a_deleted_conversation_no_longer_counts(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    started = await experiment(ada, 1, await written(ada))
+    started = await experiment(ada, SHIPPED, await written(ada))
     heard = await ada.send("hello")
     store = world.house.services.store
     assert len(await store.experiments.trials(started["id"])) == 1

@@ -1,15 +1,21 @@
 """Which version of a prompt holds for whom."""
 
+import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.messages import Sampling
 from hitsend.prompt_book import PromptBook, variant
-from hitsend.prompts import laid_over, shipped
+from hitsend.prompts import shipped
 from hitsend.store import Store, User
+from hitsend.store.database import Database
+from hitsend.store.prompts import Prompts
 
 OWN = "{{ instructions }} Own."
 
@@ -43,14 +49,48 @@ async def test_what_comes_with_hitsend_holds_until_somebody_chooses(
     assert await told(store) == "Hi."
 
 
+class Held(Database):
+    """Whoever has read waits at the door."""
+
+    has_read, may_go = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        async with super().read() as connection:
+            yield connection
+        self.has_read.set()
+        await self.may_go.wait()
+
+
+async def test_a_choice_holds_at_once_whoever_was_just_reading_what_held(
+    store: Store, ada: User, tmp_path: Path
+) -> None:
+    version = await store.prompts.add("system", OWN, "", ada.id)
+    held = Held(tmp_path / "hitsend.db", "normal", time.time)
+    await held.open()
+    prompts = Prompts(held)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        before = tasks.create_task(prompts.standings())
+        await held.has_read.wait()
+        await prompts.choose("system", ada.id, version=version)
+        held.may_go.set()
+    assert before.result() == {}
+    assert (await prompts.standings())["system"].version == version
+    await held.close()
+
+
 async def test_a_version_for_slots_that_are_gone_is_left_out(
     store: Store, ada: User, caplog: pytest.LogCaptureFixture
 ) -> None:
-    version = await store.prompts.add("system", "{{ instructions }}{{ once }}", "", ada.id)
+    version = await store.prompts.add("system", "{{ instructions }}{{ bygone }}", "", ada.id)
     await store.prompts.choose("system", ada.id, version=version)
-    picked = await PromptBook(store).pick("system", ada.id)
-    assert picked.used.version == shipped()["system"].version
-    assert "left out: Line 1: there is no slot `once`." in caplog.text
+    for _ in range(3):
+        picked = await PromptBook(store).pick("system", ada.id)
+        assert picked.used.version == shipped()["system"].version
+    told = [record for record in caplog.records if "left out" in record.message]
+    assert [one.message.partition(": ")[2] for one in told] == [
+        "Line 1: there is no slot `bygone`."
+    ]  # once, not in every turn
 
 
 async def test_nobody_in_particular_takes_part_in_no_experiment(store: Store, ada: User) -> None:
@@ -77,6 +117,12 @@ async def test_decoding_is_what_was_chosen_over_what_the_file_says(store: Store,
     assert sampling == Sampling(temperature=0.0, max_tokens=12, stop=("\n",))
 
 
+async def test_a_search_for_a_summary_is_as_short_as_the_file_says(store: Store, ada: User) -> None:
+    await store.prompts.choose("summary", ada.id, sampling=Sampling(policy="beam"))
+    sampling = (await PromptBook(store).pick("summary", ada.id)).sampling
+    assert sampling == Sampling(policy="beam", temperature=0.0, max_tokens=200)
+
+
 def test_every_version_has_its_share_of_the_people_and_keeps_them() -> None:
     versions = (1, 1001, 1002)
     shares = Counter(variant("one", versions, str(person)) for person in range(3000))
@@ -84,30 +130,3 @@ def test_every_version_has_its_share_of_the_people_and_keeps_them() -> None:
     others = [variant("two", versions, str(person)) for person in range(3000)]
     same = sum(variant("one", versions, str(p)) == other for p, other in enumerate(others))
     assert 900 < same < 1100  # another experiment draws anew
-
-
-def test_what_was_asked_for_wins_field_by_field() -> None:
-    default = Sampling(temperature=0.2, top_p=0.5, max_tokens=10, stop=("x",))
-    assert laid_over(Sampling(), default) == default
-    assert laid_over(Sampling(temperature=0.0), default).temperature == 0.0
-    assert laid_over(Sampling(stop=("y",)), default).stop == ("y",)
-    assert laid_over(Sampling(policy="greedy"), default) == Sampling(
-        policy="greedy", max_tokens=10, stop=("x",)
-    )
-    assert laid_over(Sampling(temperature=1.0), Sampling(policy="greedy")).policy == "sample"
-
-
-@pytest.mark.parametrize("asked", [Sampling(policy="beam"), Sampling(policy="greedy")])
-@pytest.mark.parametrize(
-    "default",
-    [
-        Sampling(max_tokens=1000),
-        Sampling(temperature=0.7, max_tokens=1000),
-        Sampling(presence_penalty=1.0, stop=("x",)),
-        Sampling(policy="beam", num_beams=2, max_tokens=100),
-    ],
-)
-def test_a_default_never_stands_in_the_way_of_what_was_asked(
-    asked: Sampling, default: Sampling
-) -> None:
-    assert laid_over(asked, default).policy == asked.policy

@@ -32,7 +32,7 @@ class PromptFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     template: str
     is_in_chat: bool = False
     slots: dict[str, SlotTable] = {}
-    sampling: Sampling = Sampling()
+    sampling: Sampling | None = None
     families: dict[str, str] = {}
     checks: tuple[Check, ...] = ()
 
@@ -49,7 +49,7 @@ def checks() -> Mapping[str, tuple[Check, ...]]:
 def fingerprint(prompt: PromptText) -> str:
     """Of all that shapes what a model is told and how its answer is decoded."""
     slots = [(slot.name, slot.kind, slot.mark) for slot in prompt.slots]
-    told = (prompt.template, slots, sorted(prompt.families.items()), prompt.sampling)
+    told = (prompt.template, slots, sorted(prompt.families.items()), prompt.sampling.said)
     return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
 
 
@@ -77,8 +77,9 @@ def _prompt(name: str, file: PromptFile) -> PromptText:
             Slot(slot, table.kind, table.is_required, table.about, table.label, table.sample)
             for slot, table in file.slots.items()
         ),
-        sampling=file.sampling,
+        sampling=file.sampling or Sampling(),
         families={family: text.strip("\n") for family, text in file.families.items()},
         about=file.about,
         is_in_chat=file.is_in_chat,
+        is_decoded=file.sampling is not None,
     )

@@ -1,7 +1,7 @@
 """How far a mean or a share may be from the truth: a few formulas, and nothing of prompts."""
 
 from collections.abc import Sequence
-from math import sqrt
+from math import exp, lgamma, log, log1p, sqrt
 from statistics import NormalDist, fmean, variance
 from typing import NamedTuple
 
@@ -54,12 +54,28 @@ def welch(one: Sequence[float], other: Sequence[float], chance: float) -> Range:
 
 
 def student(quantile: float, freedom: float) -> float:
-    """Of Student's t, by the expansion around the normal one: right to 1 % from 4 on."""
-    z = NormalDist().inv_cdf(quantile)
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return sum(term / freedom**power for power, term in enumerate(terms))
+    """Of Student's t: beyond it, on both sides, lies as much as is left of the incomplete beta."""
+    beyond, low, high = 2 * (1 - quantile), 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        is_short = incomplete_beta(middle, freedom / 2, 0.5) < beyond
+        low, high = (middle, high) if is_short else (low, middle)
+    return sqrt(freedom * (1 - low) / low)
+
+
+def incomplete_beta(x: float, a: float, b: float) -> float:
+    """Regularised: from 0 to 1. By its continued fraction, from the far end."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - incomplete_beta(1 - x, b, a)
+    fraction = 1.0
+    for n in range(20 + int(3 * sqrt(a + b)), 0, -1):
+        fraction = 1 + x * _beta_term(n, a, b) / fraction
+    scale = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)
+    return exp(scale) / (a * fraction)
+
+
+def _beta_term(n: int, a: float, b: float) -> float:
+    m, is_odd = divmod(n, 2)
+    if is_odd:
+        return -(a + m) * (a + b + m) / ((a + 2 * m) * (a + 2 * m + 1))
+    return m * (b - m) / ((a + 2 * m - 1) * (a + 2 * m))

@@ -16,7 +16,7 @@ import msgspec
 from hitsend.prompts.intervals import Range, around_mean, newcombe, welch, wilson
 
 MIN_PEOPLE = 5
-"""Of each version. Below that nothing is said."""
+"""Of each version. Below that nothing is said of differences."""
 CHANCE = 0.05
 
 Measure: TypeAlias = Literal[
@@ -84,7 +84,7 @@ class Difference(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     variants: tuple[Variant, ...]
     differences: tuple[Difference, ...]
-    words: str
+    min_people: int = MIN_PEOPLE
 
 
 People: TypeAlias = Mapping[Measure, Sequence[float]]
@@ -100,7 +100,7 @@ def outcome(versions: Sequence[int], trials: Iterable[Tried]) -> Outcome:
     people = {version: _people(turns) for version, turns in taken.items()}
     variants = tuple(_variant(version, taken[version], people[version]) for version in versions)
     differences = tuple(_differences(versions, people))
-    return Outcome(variants, differences, _words(variants, differences))
+    return Outcome(variants, differences)
 
 
 def is_declining(beginning: str) -> bool:
@@ -116,7 +116,11 @@ CANNOT = (
     r"i (?:can(?:no|['’]?)t|can not|won['’]?t|am unable|am not able)|i['’]m (?:unable|not able)"
     r"|(?:ich kann|kann ich|ich darf|darf ich)(?: \w+){0,6} nicht"
 )
-DECLINING = re.compile(rf"(?:(?:{SORRY})[^.!?\n]{{0,80}}?\b)?(?:{CANNOT})\b", re.IGNORECASE)
+EAGER = r" (?:wait|erwarten|genug|(?:\w+ ){1,6}enough)\b"
+"""I can't wait, and could not recommend it enough."""
+DECLINING = re.compile(
+    rf"(?:(?:{SORRY})[^.!?\n]{{0,80}}?\b)?(?:{CANNOT})\b(?!{EAGER})", re.IGNORECASE
+)
 
 
 def _people(trials: Iterable[Tried]) -> People:
@@ -191,34 +195,3 @@ def _verdict(measure: Measure, by: Range) -> Verdict:
     if measure not in BETTER:
         return "more" if is_more else "less"
     return "better" if is_more == (BETTER[measure] == "high") else "worse"
-
-
-def _words(variants: Sequence[Variant], differences: Sequence[Difference]) -> str:
-    few = [variant for variant in variants if variant.num_people < MIN_PEOPLE]
-    if few:
-        told = ", ".join(f"version {one.version} has {one.num_people}" for one in few)
-        return f"Cannot tell yet: each version needs {MIN_PEOPLE} people, and {told}."
-    clear = [one for one in differences if one.verdict != "unclear"]
-    if not clear:
-        return "Cannot tell yet: chance alone could make every difference that is seen."
-    return " ".join(_sentence(one, variants[0].version) for one in clear)
-
-
-def _sentence(one: Difference, first: int) -> str:
-    what, unit, factor = SPOKEN[one.measure]
-    low, high = sorted((abs(one.low) * factor, abs(one.high) * factor))
-    more = "more" if one.low > 0 else "less"
-    verdict = f"Version {one.version} is {one.verdict} than {first}"
-    if one.verdict in ("more", "less"):
-        verdict = f"Version {one.version} differs from {first}"
-    return f"{verdict}: {what}, {low:,.3g} to {high:,.3g} {unit} {more}."
-
-
-SPOKEN: Mapping[Measure, tuple[str, str, float]] = {
-    "liked": ("answers that are liked", "percentage points", 100),
-    "declined": ("answers that decline", "percentage points", 100),
-    "answer_tokens": ("the length of answers", "tokens", 1),
-    "input_tokens": ("the length of prompts", "tokens", 1),
-    "first_word_ms": ("the wait for the first word", "ms", 1),
-    "seconds": ("the time to the last word", "s", 1),
-}

@@ -7,10 +7,10 @@ it. Raises Refused where something is missing, unknown, of the wrong kind, or a 
 from collections.abc import Iterator, Mapping, Sequence
 
 from hitsend.errors import Refused, TooLarge
-from hitsend.messages import Message, Source, Text
+from hitsend.messages import Message, Role, Source, Text
 from hitsend.prompts.data import as_data, cleaned
 from hitsend.prompts.secrets import find_secret, without_secrets
-from hitsend.prompts.template import Kinds, sections
+from hitsend.prompts.template import Kinds, Section, sections
 from hitsend.prompts.text import PromptText, Slot, Value
 
 MOST_CHARS = 4_000_000
@@ -26,9 +26,7 @@ def render_chat(
     """Section by section: instructions, examples, and what is asked."""
     compiled = sections(prompt.template_for(model), _kinds(prompt))
     filled = _filled(prompt, values)
-    rendered = [(role, template.render(filled).strip()) for role, template in compiled]
-    if sum(len(text) for _, text in rendered) > MOST_CHARS:
-        raise TooLarge(f"The prompt `{prompt.name}` would have over {MOST_CHARS:,} characters.")
+    rendered = list(_rendered(prompt, compiled, filled))
     last = len(rendered) - 1
     return tuple(
         Message(role, (Text(text),), _source(role, is_last=place == last))
@@ -36,11 +34,28 @@ def render_chat(
     )
 
 
+def _rendered(
+    prompt: PromptText, compiled: Sequence[Section], filled: Mapping[str, Value]
+) -> Iterator[tuple[Role, str]]:
+    """Bit by bit: what would be too long is not made at all."""
+    room = MOST_CHARS
+    for role, template in compiled:
+        bits = []
+        for bit in template.generate(filled):
+            bits.append(bit)
+            room -= len(bit)
+            if room < 0:
+                raise TooLarge(f"The prompt `{prompt.name}` has over {MOST_CHARS:,} characters.")
+        yield role, "".join(bits).strip()
+
+
 def check_template(prompt: PromptText, template: str) -> None:
     """Raises Refused, with the line, where it is none that this prompt could have."""
     if secret := find_secret(template):
         raise Refused(f"There is {secret} in the template. Take it out.", param="template")
-    sections(template, _kinds(prompt))
+    found = sections(template, _kinds(prompt))
+    if prompt.is_in_chat and (len(found) > 1 or found[0][0] != "system"):
+        raise Refused("It is part of a message, and has no messages of its own.", param="template")
 
 
 def _kinds(prompt: PromptText) -> Kinds:

@@ -6,7 +6,7 @@ Only what is a secret by its very form is known here. A password in prose looks 
 import re
 
 SECRETS = {
-    "a private key": r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]{0,8000}?"
+    "a private key": r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----BEGIN)[\s\S]){0,8000}?"
     r"(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
     "an API key of ours": r"(?<![\w-])hs-[A-Za-z0-9_-]{20,200}",
     "an API key": r"(?<![\w-])(?:"

@@ -27,14 +27,15 @@ Section: TypeAlias = tuple[Role, jinja2.Template]
 Kinds: TypeAlias = tuple[tuple[str, SlotKind, bool], ...]
 """Of each slot: its name, its kind, and whether a template has to show it."""
 
-HEAD = re.compile(r"^=== (system|user|assistant)[ \t]*\n?", re.MULTILINE)
+HEAD = re.compile(r"^=== (system|user|assistant)[ \t]*$\n?", re.MULTILINE)
 
 ALLOWED = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.If, nodes.For,
     nodes.Not, nodes.And, nodes.Or, nodes.Filter, nodes.Getattr,
 )  # fmt: skip
-FILTERS = {"join": 1, "length": 0}
-"""Of a list, with at most so many arguments."""
+FILTERS = ("join", "length")
+"""Of a list."""
+MOST_JOINING_CHARS = 100
 OF_LOOP = ("first", "last", "index")
 
 
@@ -68,7 +69,7 @@ def sections(template: str, kinds: Kinds) -> tuple[Section, ...]:
         for problem, line in _problems(tree, {name: kind for name, kind, _ in kinds}):
             raise _refused(f"Line {num_lines_before + line}: {problem}")
         shown |= {node.name for node in tree.find_all(nodes.Name)}
-        found.append((role, ENVIRONMENT.from_string(tree)))
+        found.append((role, _compiled(tree, num_lines_before)))
     for name, _, is_required in kinds:
         if is_required and name not in shown:
             raise _refused(f"The template never shows `{name}`.")
@@ -90,10 +91,21 @@ def _parsed(source: str, num_lines_before: int) -> nodes.Template:
     try:
         return ENVIRONMENT.parse(source)
     except jinja2.TemplateSyntaxError as error:
-        line = num_lines_before + error.lineno
-        raise _refused(f"Line {line}: {error.message}") from None
+        raise _misspelt(error, num_lines_before) from None
     except (RecursionError, ValueError):  # thousands of parentheses, or of digits
         raise _refused("The template is nested too deeply.") from None
+
+
+def _compiled(tree: nodes.Template, num_lines_before: int) -> jinja2.Template:
+    """Some mistakes Jinja sees only now, such as calling each of a list `loop`."""
+    try:
+        return ENVIRONMENT.from_string(tree)
+    except jinja2.TemplateSyntaxError as error:
+        raise _misspelt(error, num_lines_before) from None
+
+
+def _misspelt(error: jinja2.TemplateSyntaxError, num_lines_before: int) -> Refused:
+    return _refused(f"Line {num_lines_before + error.lineno}: {error.message}")
 
 
 def _problems(tree: nodes.Template, kinds: Mapping[str, SlotKind]) -> Iterator[tuple[str, int]]:
@@ -109,29 +121,30 @@ def _problems(tree: nodes.Template, kinds: Mapping[str, SlotKind]) -> Iterator[t
             yield problem, node.lineno
         if isinstance(node, nodes.For) and isinstance(node.target, nodes.Name):
             one = node.target.name
-        waiting += [(child, depth + 1, one) for child in node.iter_child_nodes()]
+        if not _is_of_loop(node, one):
+            waiting += [(child, depth + 1, one) for child in node.iter_child_nodes()]
 
 
 def _problem(node: nodes.Node, kinds: Mapping[str, SlotKind], one: str | None) -> str | None:
     """`one` is what the loop around it calls each of a list."""
-    known = {*kinds, *((one, "loop") if one else ())}
     match node:
-        case nodes.Name(name=name) if name not in known:
+        case nodes.Name(name=name) if name not in kinds and name != one:
             return f"there is no slot `{name}`."
         case nodes.Const(value=str() as text) if canonical(text) != text:
             return "a character in quotes cannot be seen."
+        case nodes.Output(nodes=shown) if not all(_is_shown(part, kinds) for part in shown):
+            return "yes and no are for `{% if %}`: show a slot that is text or a list."
         case nodes.Filter(name=name) if name not in FILTERS:
             return f"there is no filter `{name}`; there are {' and '.join(FILTERS)}."
-        case nodes.Filter(node=nodes.Name(name=name)) if kinds.get(name) == "list":
-            if len(node.args) > FILTERS[node.name]:
-                return f"`{node.name}` takes less."
+        case nodes.Filter(name=name, node=nodes.Name(name=of)) if kinds.get(of) == "list":
+            return None if _is_plain(node) else f"`{name}` takes less."
         case nodes.Filter(name=name):
             return f"`{name}` is for a slot that is a list."
-        case nodes.Getattr(node=nodes.Name(name="loop"), attr=attr) if attr in OF_LOOP:
-            return None
-        case nodes.Getattr(attr=attr):
+        case nodes.Getattr(attr=attr) if not _is_of_loop(node, one):
             return f"`.{attr}` cannot be used."
-        case nodes.For(iter=nodes.Name(name=name), else_=[], recursive=False):
+        case nodes.For(target=nodes.Name(name=target)) if target in kinds:
+            return f"`{target}` is a slot: call each of a list something else."
+        case nodes.For(iter=nodes.Name(name=name), test=None, else_=[], recursive=False):
             if one or kinds.get(name) != "list":
                 return "a loop goes over a slot that is a list, and not inside another."
         case nodes.For():
@@ -139,6 +152,34 @@ def _problem(node: nodes.Node, kinds: Mapping[str, SlotKind], one: str | None) -
         case _ if not isinstance(node, ALLOWED):
             return f"`{type(node).__name__.lower()}` cannot be used in a prompt."
     return None
+
+
+def _is_of_loop(node: nodes.Node, one: str | None) -> bool:
+    match node:
+        case nodes.Getattr(node=nodes.Name(name="loop"), attr=attr):
+            return one is not None and attr in OF_LOOP
+    return False
+
+
+def _is_shown(node: nodes.Node, kinds: Mapping[str, SlotKind]) -> bool:
+    """Reads as something. A flag does not: it would say "True"."""
+    match node:
+        case nodes.Name(name=name):
+            return kinds.get(name) != "flag"
+        case nodes.Getattr(attr="first" | "last"):
+            return False
+    return not isinstance(node, nodes.And | nodes.Or | nodes.Not)
+
+
+def _is_plain(node: nodes.Filter) -> bool:
+    """With nothing but a short text in quotes to join by: what it makes grows with the list only,
+    and never fails."""
+    if node.kwargs or node.dyn_args or node.dyn_kwargs:
+        return False
+    match node.name, node.args:
+        case "join", [nodes.Const(value=str() as text)]:
+            return len(text) <= MOST_JOINING_CHARS
+    return not node.args
 
 
 def _refused(problem: str) -> Refused:

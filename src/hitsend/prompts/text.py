@@ -44,6 +44,8 @@ class PromptText(msgspec.Struct, frozen=True, kw_only=True):
     about: str = ""
     is_in_chat: bool = False
     """A part of what is answered, so that versions can be compared by what people think of it."""
+    is_decoded: bool = False
+    """Something is answered as `sampling` says. A note is answered as `system` says."""
 
     def template_for(self, model: str) -> str:
         """That of the longest name of a family which fits."""

@@ -16,7 +16,7 @@ from hitsend.messages import Rating, UsedPrompt
 from hitsend.store.audit import Change, record
 from hitsend.store.context_schema import experiments, trials
 from hitsend.store.database import Database
-from hitsend.store.prompts import FIRST_OWN, Prompts, check_versions, choose_version
+from hitsend.store.prompts import FIRST_OWN, Prompts, choose_version
 from hitsend.store.schema import feedback, messages, turns
 
 MOST_TRIALS = 50_000
@@ -61,7 +61,6 @@ class Experiments:
         now = self._database.now()
         new = Experiment(str(uuid4()), prompt, versions, now, None, None)
         async with self._database.write() as connection:
-            await check_versions(connection, prompt, set(versions))
             try:
                 await connection.execute(insert(experiments).values(msgspec.structs.asdict(new)))
             except IntegrityError:

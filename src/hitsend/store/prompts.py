@@ -6,14 +6,15 @@ hitsend is not known here.
 """
 
 from collections.abc import Mapping
+from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from sqlalchemy import func, select
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hitsend.errors import Conflict, NotFound
+from hitsend.errors import Conflict
 from hitsend.messages import Sampling
 from hitsend.store.audit import Change, record
 from hitsend.store.context_schema import experiments, prompt_choices, prompt_versions
@@ -21,6 +22,7 @@ from hitsend.store.database import Database
 from hitsend.store.schema import users
 
 FRESH_S = 1.0
+VersionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=2**53)]
 FIRST_OWN = 1001
 """Below it are the versions that come with hitsend, however many there will be."""
 MOST_VERSIONS = 500
@@ -62,11 +64,17 @@ class Prompts:
         self._database = database
         self._standings: Mapping[str, Standing] = {}
         self._until = 0.0
+        self._num_changes = 0
 
     async def versions(self) -> list[PromptVersion]:
         """Of every prompt, the newest first."""
         async with self._database.read() as connection:
             return [PromptVersion(*row) for row in await connection.execute(VERSIONS)]
+
+    async def template(self, name: str, version: int) -> str | None:
+        """None where there is no such version of an administrator's."""
+        async with self._database.read() as connection:
+            return (await _templates(connection, name, {version})).get(version)
 
     async def add(self, name: str, template: str, note: str, user_id: str) -> int:
         """Kept, but not used before it is chosen."""
@@ -102,7 +110,7 @@ class Prompts:
         """What is not given stays. None is what comes with hitsend."""
         async with self._database.write() as connection:
             if version is not UNSET:
-                await _check_can_choose(connection, name, version)
+                await _check_can_choose(connection, name)
                 await choose_version(connection, name, version, self._database.now())
                 change = Change(user_id, "prompt.activated", name, {"version": _told(version)})
                 await record(connection, change, self._database.now())
@@ -115,16 +123,19 @@ class Prompts:
 
     async def standings(self) -> Mapping[str, Standing]:
         """By prompt. What is not in it stands as it comes with hitsend."""
-        if self._database.now() >= self._until:
-            until = self._database.now() + FRESH_S
-            async with self._database.read() as connection:
-                self._standings = await _standings(connection)
-            self._until = until
-        return self._standings
+        if self._database.now() < self._until:
+            return self._standings
+        until, num_changes = self._database.now() + FRESH_S, self._num_changes
+        async with self._database.read() as connection:
+            found = await _standings(connection)
+        if num_changes == self._num_changes:  # else it may be from before the change
+            self._standings, self._until = found, until
+        return found
 
     def forget(self) -> None:
         """Something has changed."""
         self._until = 0.0
+        self._num_changes += 1
 
 
 async def choose_version(
@@ -133,18 +144,7 @@ async def choose_version(
     await _choose(connection, name, {"version": version}, at)
 
 
-async def check_versions(connection: AsyncConnection, name: str, versions: set[int]) -> None:
-    """Those that are said to be an administrator's are there."""
-    own = {version for version in versions if version >= FIRST_OWN}
-    there = select(prompt_versions.c.version).where(
-        prompt_versions.c.name == name, prompt_versions.c.version.in_(own)
-    )
-    if missing := own - set((await connection.scalars(there)).all()):
-        raise NotFound(f"There is no version {min(missing)} of this prompt.", param="version")
-
-
-async def _check_can_choose(connection: AsyncConnection, name: str, version: int | None) -> None:
-    await check_versions(connection, name, {version} if version else set())
+async def _check_can_choose(connection: AsyncConnection, name: str) -> None:
     running = select(experiments.c.id).where(RUNNING, experiments.c.prompt == name)
     if await connection.scalar(running):
         raise Conflict("An experiment with this prompt is under way. End it first.")
@@ -186,9 +186,7 @@ def _told(version: int | None) -> str:
 
 def _brief(sampling: Sampling) -> str:
     """Only what was set."""
-    unsaid = msgspec.structs.asdict(Sampling())
-    set_to = msgspec.structs.asdict(sampling).items()
-    return msgspec.json.encode({k: v for k, v in set_to if v != unsaid[k]}).decode()
+    return msgspec.json.encode(sampling.said).decode()
 
 
 RUNNING = experiments.c.ended_at.is_(None)

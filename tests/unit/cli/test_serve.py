@@ -47,3 +47,15 @@ def test_a_port_that_is_taken_is_one_sentence(hitsend: Hitsend, tmp_path: Path) 
     assert ran.returncode == 1
     assert ran.stderr.startswith(f"hitsend: Cannot listen on 127.0.0.1 port {port}")
     assert ran.stderr.count("\n") == 1
+
+
+def test_a_secret_in_the_instructions_is_told_before_anybody_comes(
+    hitsend: Hitsend, tmp_path: Path
+) -> None:
+    told = f"Use the key sk-{'a1' * 20} for it."
+    ran = hitsend("serve", "--data-dir", str(tmp_path), "--instructions", told)
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        "hitsend: There is an API key in HITSEND_INSTRUCTIONS, and no model is told one. "
+        "Take it out.\n"
+    )

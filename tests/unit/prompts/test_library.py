@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from hitsend.prompts import PromptText, checks, render, render_chat, samples, shipped
+from hitsend.prompts import (
+    PromptText,
+    check_template,
+    checks,
+    render,
+    render_chat,
+    samples,
+    shipped,
+)
 from hitsend.prompts.text import Value
 
 RENDERED = Path(__file__).parent / "rendered"
@@ -67,8 +75,11 @@ def test_a_prompt_is_the_same_each_time() -> None:
         assert render(prompt, samples(prompt)) == render(prompt, samples(prompt))
 
 
-def test_without_a_profile_the_instructions_stand_alone() -> None:
-    assert render(shipped()["system"], {"instructions": "Be brief."}) == "Be brief."
+@pytest.mark.parametrize("name", shipped())
+def test_every_prompt_is_one_that_could_be_written_here(name: str) -> None:
+    prompt = shipped()[name]
+    for template in (prompt.template, *prompt.families.values()):
+        check_template(prompt, template)
 
 
 def test_a_family_of_models_may_have_a_wording_of_its_own() -> None:

@@ -1,7 +1,8 @@
 """What is said of an experiment is no more than what it showed."""
 
+from math import pi, tan
 from random import Random
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 import msgspec
 import pytest
@@ -9,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitsend.messages import Rating
-from hitsend.prompts.intervals import around_mean, student, welch, wilson
-from hitsend.prompts.outcomes import is_declining, outcome
+from hitsend.prompts.intervals import around_mean, incomplete_beta, student, welch, wilson
+from hitsend.prompts.outcomes import Difference, Outcome, is_declining, outcome
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -32,23 +33,25 @@ def people(version: int, num: int, num_up: int, num_turns: int = 1) -> list[Turn
     ]
 
 
+def clear(seen: Outcome) -> list[Difference]:
+    return [one for one in seen.differences if one.verdict != "unclear"]
+
+
 def test_few_people_tell_nothing_however_often_they_ask() -> None:
     seen = outcome([1, 1001], people(1, 4, 0, 500) + people(1001, 4, 4, 500))
-    assert seen.words.startswith("Cannot tell yet: each version needs 5 people")
     assert seen.differences == ()
     assert [variant.num_turns for variant in seen.variants] == [2000, 2000]
 
 
 def test_what_chance_could_have_done_is_not_called_better() -> None:
     seen = outcome([1, 1001], people(1, 20, 9) + people(1001, 20, 12))
-    assert seen.words.startswith("Cannot tell yet: chance alone")
     assert {one.verdict for one in seen.differences} == {"unclear"}
 
 
 def test_what_chance_could_not_is() -> None:
     seen = outcome([1, 1001], people(1, 200, 60) + people(1001, 200, 160))
-    assert seen.words.startswith("Version 1001 is better than 1: answers that are liked")
-    liked = next(one for one in seen.differences if one.measure == "liked")
+    [liked] = clear(seen)
+    assert (liked.version, liked.measure, liked.verdict) == (1001, "liked", "better")
     assert 0.3 < liked.low < 0.5 < liked.high < 0.7
 
 
@@ -58,15 +61,15 @@ def test_a_person_who_asks_a_hundred_times_is_one_witness() -> None:
     liked = seen.variants[1].means["liked"]
     assert liked.num_people == 51
     assert liked.value < 0.52
-    assert "liked" not in seen.words
+    assert clear(seen) == []
 
 
 def test_longer_answers_are_neither_better_nor_worse() -> None:
     longer = [Turn(1001, f"l{n}", num_output_tokens=200 + n % 7) for n in range(40)]
     usual = [Turn(1, f"u{n}", num_output_tokens=100 + n % 7) for n in range(40)]
     seen = outcome([1, 1001], longer + usual)
-    assert "Version 1001 differs from 1: the length of answers, 98.8" in seen.words
-    assert next(d for d in seen.differences if d.measure == "answer_tokens").verdict == "more"
+    [length] = clear(seen)
+    assert (length.measure, length.verdict) == ("answer_tokens", "more")
 
 
 def test_no_turn_of_a_version_that_is_not_compared_counts() -> None:
@@ -87,7 +90,7 @@ def test_among_many_experiments_that_show_nothing_few_claim_something() -> None:
             )
             for person in range(60)
         ]
-        claims += "Cannot tell" not in outcome([1, 1001], turns).words
+        claims += clear(outcome([1, 1001], turns)) != []
     assert claims <= 16
 
 
@@ -108,11 +111,25 @@ def test_the_interval_of_a_mean_holds_the_mean(values: list[float]) -> None:
 
 def test_the_formulas_give_the_numbers_of_the_textbooks() -> None:
     assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert [student(0.975, df) for df in (4, 10, 30)] == pytest.approx(
-        [2.776, 2.228, 2.042], rel=0.01
+    assert [student(0.975, df) for df in (1, 4, 10, 30, 1000)] == pytest.approx(
+        [12.7062, 2.7764, 2.2281, 2.0423, 1.9623], abs=1e-4
     )
+    assert student(0.9995, 4) == pytest.approx(8.6103, abs=1e-4)
     low, high = welch([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], 0.05)
     assert (low, high) == pytest.approx((-0.91, 6.91), abs=0.1)
+
+
+@given(st.floats(0.9, 0.9999), st.floats(1, 100_000))
+def test_beyond_a_quantile_lies_what_it_says(quantile: float, freedom: float) -> None:
+    t = student(quantile, freedom)
+    beyond = incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+    assert beyond == pytest.approx(1 - quantile, rel=1e-6)
+    assert t >= NormalDist().inv_cdf(quantile) - 1e-6
+
+
+@given(st.floats(0.9, 0.9999))
+def test_where_there_is_a_formula_it_gives_the_same(quantile: float) -> None:
+    assert student(quantile, 1) == pytest.approx(tan(pi * (quantile - 0.5)), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +137,7 @@ def test_the_formulas_give_the_numbers_of_the_textbooks() -> None:
     [
         "I'm sorry, but I can't help with that.",
         "I cannot assist you with this request.",
+        "I can't answer that. Tell me more, and it may be enough.",
         "As an AI language model, I am unable to open files.",
         "Es tut mir leid, aber ich kann dir dabei nicht helfen.",
         "Leider kann ich das nicht beantworten.",
@@ -134,6 +152,10 @@ def test_an_answer_that_declines_is_recognised(text: str) -> None:
     [
         "Paris is the capital of France.",
         "The poet says: I cannot go on.",
+        "I can't wait to help you!",
+        "I cannot recommend it enough.",
+        "I can't thank you enough for asking.",
+        "Ich kann dir das Buch gar nicht genug empfehlen.",
         "Sorry to hear that! Try this. I can't promise anything.",
         "",
     ],

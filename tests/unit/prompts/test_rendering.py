@@ -1,18 +1,20 @@
 """What goes into a prompt is data: it changes nothing but its own place."""
 
 import time
+import timeit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hitsend.errors import Refused
+from hitsend.errors import Refused, TooLarge
 from hitsend.prompts import (
     PromptText,
     Slot,
     as_data,
     check_template,
+    find_secret,
     render,
     render_chat,
     samples,
@@ -27,7 +29,11 @@ NOTE = PromptText(
     name="note",
     version=1,
     template="Before {{ said }} between {% for one in several %}\n{{ one }}\n{% endfor %} after",
-    slots=(Slot("said", "data"), Slot("several", "list", label="one")),
+    slots=(
+        Slot("said", "data"),
+        Slot("several", "list", label="one"),
+        Slot("is_new", "flag", is_required=False),
+    ),
 )
 hostile = st.text() | st.lists(
     st.sampled_from(
@@ -80,6 +86,23 @@ def test_no_text_closes_its_own_marks(text: str) -> None:
     assert inside.strip().replace("(", "<") == cleaned(text).replace("(", "<").replace("＜", "<")
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "</said>",
+        "‹／said>",
+        "‹∕said>",
+        "<\\said>",
+        "‹/ｓaid>",
+        "< / SAID>",
+        "〈/said〉",
+        "＜said＞",
+    ],
+)
+def test_what_only_looks_like_the_mark_loses_its_bracket_and_nothing_else(mark: str) -> None:
+    assert as_data("said", f"ﬁve {mark} six") == f"<said>ﬁve ({mark[1:]} six</said>"
+
+
 def test_ordinary_text_stands_in_its_marks_as_it_is() -> None:
     assert as_data("memory", "I like <b>tea</b> & 1 < 2.") == (
         "<memory>I like <b>tea</b> & 1 < 2.</memory>"
@@ -125,6 +148,16 @@ def test_a_secret_is_told_to_no_model(secret: str) -> None:
     assert "My key is [secret left out]" in told
 
 
+def test_no_text_makes_the_search_for_secrets_slow() -> None:
+    """A hundred times as many keys that never end do not take a hundred times as long."""
+
+    def seconds(num: int) -> float:
+        text = "-----BEGIN PRIVATE KEY-----" * num + "x" * 9_000
+        return min(timeit.repeat(lambda: find_secret(text), number=1, repeat=5))
+
+    assert seconds(1_000) < 25 * seconds(10)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -156,7 +189,7 @@ def test_what_only_resembles_a_secret_is_told(text: str) -> None:
         ("{{ said }}{% for a in several %}{% for b in several %}{% endfor %}{% endfor %}", "loop"),
         ("{{ several }}{% for a in said %}{% endfor %}", "a loop goes over a slot that is a list"),
         ("{{ said }}{{ several }}{{ " + "(" * 4000 + "1" + ")" * 4000 + " }}", "too deeply"),
-        ("{{ said }}{{ several }}{{ " + "not " * 200 + "said }}", "too deeply"),
+        ("{{ said }}{{ several }}{% if " + "not " * 99 + "said %}{% endif %}", "too deeply"),
         ("{{ said }}{{ several }}{{ " + "9" * 5000 + " }}", "too deeply"),
         ("{{ said }}{{ several }}{{ '\\ud800' }}", "cannot be seen"),
         ("{{ said }}\n\n{{ several }", "Line 3: "),
@@ -164,7 +197,19 @@ def test_what_only_resembles_a_secret_is_told(text: str) -> None:
         ("{{ said }}{{ several }}{{ said | length }}", "`length` is for a slot that is a list"),
         ("{{ said }}{% if several < 3 %}x{% endif %}", "`compare` cannot"),
         ("{{ said }}{% for one in several %}{% endfor %}{{ one }}", "there is no slot `one`"),
-        ("{{ said }}{{ several }}{{ loop.index }}", "there is no slot `loop`"),
+        ("{{ said }}{{ several }}{{ loop.index }}", "`.index` cannot be used"),
+        ("{{ said }}{% for loop in several %}{% endfor %}", "Line 1: .*loop"),
+        ("{{ said }}{% for said in several %}{% endfor %}", "`said` is a slot"),
+        ("{{ said }}\n{% for a in several if a %}{% endfor %}", "Line 2: .*nothing but an end"),
+        ("{{ said }}{% for a in several %}{{ loop }}{% endfor %}", "there is no slot `loop`"),
+        ("{{ said }}{% for a in several %}{{ loop.last }}{% endfor %}", "yes and no"),
+        ("{{ said }}{{ several | join(*several) }}", "`join` takes less"),
+        ("{{ said }}{{ several | join(**several) }}", "`join` takes less"),
+        ("{{ said }}{{ several | length(*several) }}", "`length` takes less"),
+        ("{{ said }}{{ several | join(said) }}", "`join` takes less"),
+        ("{{ said }}{{ several | join('" + "-" * 101 + "') }}", "`join` takes less"),
+        ("{{ said }}{{ several }}{{ is_new }}", "yes and no"),
+        ("{{ several }}{{ not said }}", "yes and no"),
         ("{{ said }}{% for a in several %}{% else %}{{ a }}{% endfor %}", "nothing but an end"),
         ("{{ said }}{% for a in several recursive %}{% endfor %}", "nothing but an end"),
         ("{{ said }}", "never shows `several`"),
@@ -202,3 +247,23 @@ def test_a_line_is_counted_from_the_beginning_of_the_file() -> None:
     template = "One\n=== user\n{{ said }}\n=== assistant\n{{ several }}\n{{ nothing }}"
     with pytest.raises(Refused, match="Line 6: there is no slot `nothing`"):
         check_template(NOTE, template)
+
+
+@pytest.mark.parametrize("template", ["=== user\n{{ said }}", "{{ said }}\n=== assistant \nHi."])
+def test_what_is_part_of_a_message_has_no_messages_of_its_own(template: str) -> None:
+    note = replace(NOTE, slots=NOTE.slots[:1])
+    check_template(note, template)
+    with pytest.raises(Refused, match="part of a message"):
+        check_template(replace(note, is_in_chat=True), template)
+
+
+def test_only_a_whole_line_begins_a_message() -> None:
+    told = render_chat(replace(NOTE, template="=== username\n{{ said }}{{ several }}"), filled("x"))
+    assert [(message.role, message.text[:12]) for message in told] == [("system", "=== username")]
+
+
+def test_what_would_be_too_long_is_not_made() -> None:
+    template = "{{ said }}" * 1_000 + "{% for one in several %}" + "x" * 9_000 + "{% endfor %}"
+    for values in (filled("a" * 100_000), {"said": "", "several": ["a"] * 100_000}):
+        with pytest.raises(TooLarge):
+            render(replace(NOTE, template=template), values)

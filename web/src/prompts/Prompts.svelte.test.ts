@@ -19,9 +19,11 @@ function promptOf(name: string, some: Partial<Prompt> = {}): Prompt {
 		about: `What ${name} is for.`,
 		slots: [],
 		is_in_chat: false,
+		is_decoded: true,
 		shipped: { version: 1, template: 'Be brief.', sampling: SAMPLING, families: {} },
 		versions: [],
 		active: 1,
+		misfits: {},
 		sampling: null,
 		experiment: null,
 		...some
@@ -64,9 +66,13 @@ beforeEach(async () => {
 	document.documentElement.lang = 'de';
 	asked = [];
 	prompts = [
-		promptOf('brand_new'),
+		promptOf('brand_new', { is_decoded: false }),
 		promptOf('title'),
-		promptOf('system', { versions: [own(1002), own(1001)], active: 1001 })
+		promptOf('system', {
+			versions: [own(1002), own(1001)],
+			active: 1001,
+			misfits: { 1002: 'Line 1: there is no slot `once`.' }
+		})
 	];
 	const props = { api, oncompare: () => undefined };
 	page = mount(inGerman, { target: document.body, props, context: new Map() });
@@ -101,4 +107,24 @@ test('while versions are compared none can be activated', async () => {
 	button('Aktivieren: Fassung 1002')?.click();
 	await vi.waitFor(() => expect(document.body.textContent).toContain('Beende ihn'));
 	expect(button('Aktivieren')).toBeUndefined();
+});
+
+test('a note has no decoding of its own', () => {
+	button('Titel')?.click();
+	flushSync();
+	expect(document.body.textContent).toContain('Dekodierung');
+	button('Alle Prompts')?.click();
+	flushSync();
+	button('brand_new')?.click();
+	flushSync();
+	expect(document.body.textContent).not.toContain('Dekodierung');
+});
+
+test('a version that no longer fits is shown with the reason, and is not the active one', () => {
+	button('Systemanweisung')?.click();
+	flushSync();
+	const misfit = document.querySelector('[data-version="1002"]')?.textContent;
+	expect(misfit).toContain('passt nicht mehr');
+	expect(misfit).toContain('wird niemandem gesagt: Line 1: there is no slot `once`.');
+	expect(document.querySelector('[data-version="1001"]')?.textContent).not.toContain('passt nicht');
 });

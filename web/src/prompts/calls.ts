@@ -25,6 +25,8 @@ export interface Prompt {
 	slots: Slot[];
 	/** Answers are made with it: its versions can be compared. */
 	is_in_chat: boolean;
+	/** Something is answered as its decoding says. */
+	is_decoded: boolean;
 	shipped: {
 		version: number;
 		template: string;
@@ -34,7 +36,10 @@ export interface Prompt {
 	};
 	/** The newest first. */
 	versions: Written[];
+	/** What is told. */
 	active: number;
+	/** Why versions that were chosen are not told: they no longer fit. */
+	misfits: Record<number, string>;
 	/** What an administrator set; null is what comes with hitsend. */
 	sampling: Sampling | null;
 	/** The comparison that is under way. */
@@ -87,7 +92,12 @@ export interface Difference {
 
 export interface Report {
 	experiment: Experiment;
-	outcome: { variants: Variant[]; differences: Difference[] };
+	outcome: {
+		variants: Variant[];
+		differences: Difference[];
+		/** Of each version. Below that nothing is said of a difference. */
+		min_people: number;
+	};
 }
 
 export interface Change {

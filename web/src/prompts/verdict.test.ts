@@ -29,7 +29,8 @@ const mean = (value: number, low: number | null, high: number | null): Mean => (
 });
 
 test('with too few people nothing is told, and who is lacking is', () => {
-	const told = verdictOf({ variants: [variant(1, 9), variant(1001, 4)], differences: [] }, t);
+	const variants = [variant(1, 9), variant(1001, 4)];
+	const told = verdictOf({ variants, differences: [], min_people: 5 }, t);
 	expect(told).toEqual([
 		'Nothing can be told yet: each version needs at least 5 people, and version 1001 has 4.'
 	]);
@@ -37,7 +38,8 @@ test('with too few people nothing is told, and who is lacking is', () => {
 
 test('what chance could have made is no difference', () => {
 	const variants = [variant(1, 9), variant(1001, 9)];
-	expect(verdictOf({ variants, differences: [difference({})] }, t)).toEqual([t.unclear]);
+	const told = verdictOf({ variants, differences: [difference({})], min_people: 5 }, t);
+	expect(told).toEqual([t.unclear]);
 });
 
 test('each difference beyond chance is told with how large it is', () => {
@@ -48,7 +50,8 @@ test('each difference beyond chance is told with how large it is', () => {
 				difference({ low: 0.05, high: 0.2, verdict: 'better' }),
 				difference({ measure: 'seconds', low: -2, high: -1.5, verdict: 'better' }),
 				difference({ measure: 'declined' })
-			]
+			],
+			min_people: 5
 		},
 		t
 	);

@@ -2,9 +2,6 @@
 import type { Difference, Mean, Measure, Report } from '$/prompts/calls';
 import type { PromptWords } from '$/words/prompts';
 
-/** Of each version. Below that the server says nothing of a difference. */
-const LEAST_PEOPLE = 5;
-
 export const MEASURES: Measure[] = [
 	'liked',
 	'declined',
@@ -16,13 +13,13 @@ export const MEASURES: Measure[] = [
 const SHARES: Measure[] = ['liked', 'declined'];
 
 export function verdictOf(
-	{ variants, differences }: Report['outcome'],
+	{ variants, differences, min_people }: Report['outcome'],
 	t: PromptWords['report']
 ): string[] {
-	const few = variants.filter(({ num_people }) => num_people < LEAST_PEOPLE);
+	const few = variants.filter(({ num_people }) => num_people < min_people);
 	if (few.length > 0) {
 		const counted = few.map(({ version, num_people }) => t.has(version, num_people));
-		return [t.tooFew(LEAST_PEOPLE, counted.join(', '))];
+		return [t.tooFew(min_people, counted.join(', '))];
 	}
 	const first = variants[0]?.version ?? 0;
 	const told = differences.flatMap((difference) => sentencesOf(difference, first, t));

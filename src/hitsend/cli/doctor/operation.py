@@ -18,6 +18,7 @@ from hitsend.engine.parity import DIFFER
 from hitsend.engine.weights import Weights
 from hitsend.errors import EngineLost, HitsendError
 from hitsend.messages import Message, Sampling, Text
+from hitsend.prompt_book import check_instructions
 from hitsend.server.app import build_engine
 from hitsend.settings import Settings, check_binding
 from hitsend.store import Store
@@ -45,6 +46,14 @@ async def check_binding_is_safe(settings: Settings) -> Finding:
         if path is not None and not path.is_file():
             return Finding("fail", f"There is no file {path}.", "Mend tls_cert and tls_key.")
     return Finding("ok", f"May listen on {settings.host}")
+
+
+async def check_instructions_can_be_told(settings: Settings) -> Finding:
+    try:
+        check_instructions(settings)
+    except HitsendError as error:
+        return Finding("fail", error.message)
+    return Finding("ok", "The instructions can be told to a model")
 
 
 async def check_data_dir(settings: Settings) -> Finding:
@@ -165,6 +174,7 @@ async def check_port(settings: Settings) -> Finding:
 CHECKS: tuple[Check, ...] = (
     check_page,
     check_binding_is_safe,
+    check_instructions_can_be_told,
     check_data_dir,
     check_database,
     check_room,

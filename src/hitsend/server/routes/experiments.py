@@ -8,15 +8,16 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from hitsend.errors import NotFound, Refused
-from hitsend.prompts import shipped
+from hitsend.prompts import PromptText, shipped
 from hitsend.prompts.outcomes import outcome
 from hitsend.server.calls import Access, Call, answer, endpoint
-from hitsend.store.prompts import FIRST_OWN
+from hitsend.server.routes.prompts import check_can_be_told
+from hitsend.store.prompts import VersionNumber
 
 
 class NewExperiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prompt: str
-    versions: Annotated[tuple[int, ...], Meta(min_length=2, max_length=4)]
+    versions: Annotated[tuple[VersionNumber, ...], Meta(min_length=2, max_length=4)]
 
 
 class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,9 +34,11 @@ async def list_experiments(call: Call) -> Response:
 async def start_experiment(call: Call) -> Response:
     """Compare versions of a prompt: each person is asked with one of them from now on."""
     new = await call.body(NewExperiment)
-    _check(new)
-    experiments = call.house.services.store.experiments
-    return answer(await experiments.start(new.prompt, new.versions, call.user_id), 201)
+    store, prompt = call.house.services.store, _compared(new)
+    for version in new.versions:
+        await check_can_be_told(prompt, version, store.prompts)
+    started = await store.experiments.start(new.prompt, new.versions, call.user_id)
+    return answer(started, 201)
 
 
 @endpoint("GET", "/backend-api/admin/experiments/{experiment_id}", Access.ADMIN)
@@ -52,11 +55,14 @@ async def get_experiment(call: Call) -> Response:
 @endpoint("POST", "/backend-api/admin/experiments/{experiment_id}/end", Access.ADMIN)
 async def end_experiment(call: Call) -> Response:
     """End an experiment. From now on the winner holds for everyone, if there is one."""
-    end, experiments = await call.body(End), call.house.services.store.experiments
-    return answer(await experiments.end(call.path("experiment_id"), end.winner, call.user_id))
+    end, store = await call.body(End), call.house.services.store
+    experiment = await store.experiments.get(call.path("experiment_id"))
+    if end.winner in experiment.versions and experiment.prompt in shipped():
+        await check_can_be_told(shipped()[experiment.prompt], end.winner, store.prompts)
+    return answer(await store.experiments.end(experiment.id, end.winner, call.user_id))
 
 
-def _check(new: NewExperiment) -> None:
+def _compared(new: NewExperiment) -> PromptText:
     prompt = shipped().get(new.prompt)
     if prompt is None:
         raise NotFound("There is no such prompt.", param="prompt")
@@ -64,6 +70,4 @@ def _check(new: NewExperiment) -> None:
         raise Refused("No answer is made with this prompt: nothing to compare.", param="prompt")
     if len(set(new.versions)) < len(new.versions):
         raise Refused("Compare versions that are not the same.", param="versions")
-    for version in new.versions:
-        if version < FIRST_OWN and version != prompt.version:
-            raise NotFound(f"There is no version {version} of this prompt.", param="versions")
+    return prompt

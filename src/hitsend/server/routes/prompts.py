@@ -12,8 +12,9 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from hitsend.canonical import canonical
-from hitsend.errors import NotFound
+from hitsend.errors import NotFound, Refused
 from hitsend.messages import Sampling
+from hitsend.prompt_book import misfit
 from hitsend.prompts import (
     PromptText,
     Slot,
@@ -24,10 +25,18 @@ from hitsend.prompts import (
     with_template,
 )
 from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
-from hitsend.store.prompts import FIRST_OWN, PromptVersion, Running, Standing
+from hitsend.store.prompts import (
+    FIRST_OWN,
+    Prompts,
+    PromptVersion,
+    Running,
+    Standing,
+    VersionNumber,
+)
 
 MOST_BYTES = 262_144
 MOST_LINES = 100
+NOT_DECODED = "A note has no answer of its own. Choose how chats are decoded with `system`."
 
 
 class NewVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,7 +47,7 @@ class NewVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is not given stays; null is what comes with hitsend."""
 
-    version: int | None | UnsetType = UNSET
+    version: VersionNumber | None | UnsetType = UNSET
     sampling: Sampling | None | UnsetType = UNSET
 
 
@@ -54,10 +63,15 @@ class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     slots: tuple[Slot, ...]
     is_in_chat: bool
+    is_decoded: bool
     shipped: PromptText
     versions: tuple[PromptVersion, ...]
     """The administrators' own, the newest first."""
     active: int
+    """What is told."""
+    misfits: Mapping[int, str]
+    """Of the versions that were chosen or are compared, those that are not told any more, and why
+    not."""
     sampling: Sampling | None
     experiment: Running | None
 
@@ -89,12 +103,12 @@ async def write_version(call: Call) -> Response:
 async def choose_version(call: Call) -> Response:
     """Choose the version that holds, or how what it asks for is decoded."""
     prompt, choice = _prompt(call), await call.body(Choice, MOST_BYTES)
-    version = choice.version
-    if isinstance(version, int) and version < FIRST_OWN:
-        if version != prompt.version:
-            raise NotFound(f"There is no version {version} of this prompt.", param="version")
-        version = None
-    store = call.house.services.store.prompts
+    if choice.sampling and not prompt.is_decoded:
+        raise Refused(NOT_DECODED, param="sampling")
+    version, store = choice.version, call.house.services.store.prompts
+    if isinstance(version, int):
+        await check_can_be_told(prompt, version, store)
+        version = None if version == prompt.version else version
     await store.choose(prompt.name, call.user_id, version=version, sampling=choice.sampling)
     return Response(status_code=NOTHING)
 
@@ -113,11 +127,21 @@ async def try_template(call: Call) -> Response:
 
 @endpoint("GET", "/backend-api/admin/audit", Access.ADMIN)
 async def list_changes(call: Call) -> Response:
-    """Who changed what for everyone, the newest first."""
+    """Who changed prompts, and which comparisons of theirs there were, the newest first."""
     limit = call.number("limit", 50, most=MOST_LINES)
     before = call.number("before", 0, most=2**53)
     audit = call.house.services.store.audit
     return answer({"items": await audit.list(before=before, limit=limit)})
+
+
+async def check_can_be_told(prompt: PromptText, version: int, store: Prompts) -> None:
+    """It is there, and fits what this hitsend has to say."""
+    if version == prompt.version:
+        return
+    template = await store.template(prompt.name, version)
+    if template is None:
+        raise NotFound(f"There is no version {version} of this prompt.", param="version")
+    check_template(prompt, template)
 
 
 def _prompt(call: Call) -> PromptText:
@@ -130,14 +154,25 @@ def _line(
     prompt: PromptText, own: list[PromptVersion], standings: Mapping[str, Standing]
 ) -> PromptLine:
     standing = standings.get(prompt.name, Standing())
+    chosen, misfits = standing.version, _misfits(prompt, standing)
     return PromptLine(
         name=prompt.name,
         about=prompt.about,
         slots=prompt.slots,
         is_in_chat=prompt.is_in_chat,
+        is_decoded=prompt.is_decoded,
         shipped=prompt,
         versions=tuple(own),
-        active=standing.version or prompt.version,
+        active=chosen if chosen and chosen not in misfits else prompt.version,
+        misfits=misfits,
         sampling=standing.sampling,
         experiment=standing.experiment,
     )
+
+
+def _misfits(prompt: PromptText, standing: Standing) -> dict[int, str]:
+    problems = (
+        (version, misfit(prompt.name, version, template))
+        for version, template in standing.templates.items()
+    )
+    return {version: problem for version, problem in problems if problem}

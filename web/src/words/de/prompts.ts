@@ -60,10 +60,12 @@ const units = {
 
 const slots: PromptWords['slots'] = {
 	'memory_done.added': 'Was gemerkt wurde.',
-	'memory_done.removed': 'Was vergessen wurde.',
+	'memory_done.has_removed': 'Etwas wurde vergessen. Was es war, wird nicht wiederholt.',
 	'memory_done.changed_nothing': 'Es war nichts zu finden, was vergessen werden könnte.',
 	'memory_done.asks_for_all':
 		'Alles soll vergessen werden; in einer Unterhaltung geschieht das nicht.',
+	'memory_done.is_secret': 'Was gemerkt werden soll, sieht nach einem Passwort oder Schlüssel aus.',
+	'memory_done.is_full': 'Es ist schon so viel gemerkt, wie es sein kann.',
 	'memory_note.memories': 'Je ein Text.',
 	'memory_suggestion.message': 'Was die Person gesagt hat.',
 	'profile_note.call_me': 'Wie sie genannt werden möchte.',
@@ -75,7 +77,6 @@ const slots: PromptWords['slots'] = {
 	'summary_note.summaries': 'Je ein Text für jedes Stück, das älteste zuerst.',
 	'summary_of_summaries.parts': 'Die Zusammenfassungen, die älteste zuerst.',
 	'system.instructions': 'Die Anweisungen dessen, der den Server betreibt (HITSEND_INSTRUCTIONS).',
-	'system.profile': 'Was die Person über sich sagt, wie `profile_note` es fasst.',
 	'title.question': 'Die erste Nachricht, auf wenige Zeilen gekürzt.'
 };
 
@@ -98,6 +99,8 @@ export const prompts: PromptWords = {
 	versionsAbout:
 		'Was du aktivierst, gilt für alle ab der nächsten Nachricht. Vorhandene Antworten bleiben, wie sie sind.',
 	active: 'aktiv',
+	misfit: 'passt nicht mehr',
+	leftOut: (problem) => `wird niemandem gesagt: ${problem}`,
 	inComparison: 'im Vergleich',
 	by: (name) => `von ${name}`,
 	activate: 'Aktivieren',
@@ -123,7 +126,8 @@ export const prompts: PromptWords = {
 	editor: {
 		title: (version) => `Neue Fassung, aus Fassung ${version}`,
 		template: 'Vorlage',
-		hint: '{{ slot }} zeigt ein Feld, {% if slot %} … {% endif %} was davon abhängt. Eine Zeile „=== user“ oder „=== assistant“ beginnt eine eigene Nachricht.',
+		hint: '{{ slot }} zeigt ein Feld, {% if slot %} … {% endif %} was davon abhängt.',
+		sections: 'Eine Zeile „=== user“ oder „=== assistant“ beginnt eine eigene Nachricht.',
 		slots: 'Felder',
 		insert: (name) => `${name} einfügen`,
 		needed: 'muss vorkommen',
@@ -151,7 +155,7 @@ export const prompts: PromptWords = {
 		title: 'Dekodierung',
 		about: 'Wie die Antwort auf diesen Prompt gewählt wird. Ein leeres Feld ist wie von hitsend.',
 		aboutChat:
-			'Wie Antworten gewählt werden, wo niemand etwas anderes verlangt. Ein leeres Feld ist wie von hitsend.',
+			'Wie Antworten in Chats gewählt werden, wo die Person nichts anderes verlangt. Für Programme, die die API benutzen, gilt es nicht. Ein leeres Feld ist wie von hitsend.',
 		otherwise: (value) => `sonst ${value}`,
 		modelDecides: 'entscheidet das Modell',
 		save: 'Speichern',
@@ -231,7 +235,8 @@ export const prompts: PromptWords = {
 	},
 
 	changes: {
-		about: 'Wer was für alle geändert hat, und wann. Nichts wird je herausgenommen.',
+		about:
+			'Wer Prompts und Vergleiche für alle geändert hat, und wann. Nichts wird je herausgenommen.',
 		none: 'Noch wurde nichts geändert.',
 		older: 'Ältere Änderungen',
 		end: 'Älteres gibt es nicht.',

@@ -73,6 +73,8 @@ export const prompts = {
 	versionsAbout:
 		'What you activate holds for everyone from the next message on. Answers that are there stay as they are.',
 	active: 'active',
+	misfit: 'no longer fits',
+	leftOut: (problem: string) => `not told to anyone: ${problem}`,
 	inComparison: 'in the comparison',
 	by: (name: string) => `by ${name}`,
 	activate: 'Activate',
@@ -98,7 +100,8 @@ export const prompts = {
 	editor: {
 		title: (version: number) => `New version, from version ${version}`,
 		template: 'Template',
-		hint: '{{ slot }} shows a slot, {% if slot %} … {% endif %} what depends on it. A line “=== user” or “=== assistant” begins a message of its own.',
+		hint: '{{ slot }} shows a slot, {% if slot %} … {% endif %} what depends on it.',
+		sections: 'A line “=== user” or “=== assistant” begins a message of its own.',
 		slots: 'Slots',
 		insert: (name: string) => `Insert ${name}`,
 		needed: 'has to be shown',
@@ -125,7 +128,7 @@ export const prompts = {
 		title: 'Decoding',
 		about: 'How the answer to this prompt is chosen. An empty field is what comes with hitsend.',
 		aboutChat:
-			'How answers are chosen where a person or a program asks for nothing else. An empty field is what comes with hitsend.',
+			'How answers in chats are chosen where the person asks for nothing else. It does not hold for programs that use the API. An empty field is what comes with hitsend.',
 		otherwise: (value: string) => `else ${value}`,
 		modelDecides: 'the model decides',
 		save: 'Save',
@@ -205,7 +208,7 @@ export const prompts = {
 	},
 
 	changes: {
-		about: 'Who changed what for everyone, and when. Nothing is ever taken out.',
+		about: 'Who changed prompts and comparisons for everyone, and when. Nothing is ever taken out.',
 		none: 'Nothing has been changed yet.',
 		older: 'Older changes',
 		end: 'There is nothing older.',
