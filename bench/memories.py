@@ -24,6 +24,7 @@ from hitsend.store import Store
 
 NUM_MEMORIES = 10_000
 NUM_QUESTIONS = 50
+NUM_CHANGES = 20
 BAR_MS = 20.0
 
 THINGS = ("bread", "chess", "boats", "roses", "trains", "maps", "coins", "songs", "cats", "hills")
@@ -63,6 +64,20 @@ async def times_ms(recall: Recall, user_id: str, questions: list[str]) -> list[f
     return taken
 
 
+async def after_changes_ms(store: Store, recall: Recall, user_id: str) -> tuple[list[float], ...]:
+    """The first question after something new, before and after it was learned. One of them is
+    removed each time: there may be no more than 10,000."""
+    unlearned, learned = [], []
+    for number in range(NUM_CHANGES):
+        (oldest,) = (await store.memories.list(user_id, offset=NUM_MEMORIES - 1, limit=1)).items
+        await store.memories.remove(oldest.id, user_id)
+        await store.memories.add(user_id, f"I have a kite with {number} tails.", "written")
+        unlearned += await times_ms(recall, user_id, [f"How many tails has kite {number}?"])
+        await recall.learn_memories(user_id)
+        learned += await times_ms(recall, user_id, [f"Which kite has {number} tails?"])
+    return unlearned, learned
+
+
 async def embedder_called(name: str) -> Embedder:
     if name == "words":
         return WordHashes()
@@ -85,12 +100,15 @@ async def main(name: str) -> None:
         (first,) = await times_ms(recall, user_id, ["What do I know of Venus?"])
         taken = await times_ms(recall, user_id, [f"{one} Tell me." for one in questions])
         again = await times_ms(recall, user_id, [f"{one} Tell me." for one in questions])
+        unlearned, learned = await after_changes_ms(store, recall, user_id)
         await store.close()
     await embedder.close()
     print(machine.this_machine())
     print(f"{NUM_MEMORIES:,} memories, {name}: the first question {first:.0f} ms (reads them all)")
     print(_said("new questions", taken))
     print(_said("the same again", again))
+    print(_said("the first after a change, not yet learned", unlearned))
+    print(_said("the first after a change, learned", learned))
 
 
 def _said(what: str, taken: list[float]) -> str:

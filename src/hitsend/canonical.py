@@ -78,9 +78,11 @@ def _first_marks(run: re.Match[str]) -> str:
 def _shaping(run: re.Match[str]) -> str:
     """Of a run of what shapes, that which has something to shape."""
     start, end = run.span()
+    before, after = run.string[max(start - 1, 0) : start], run.string[end : end + 1]
+    if end - start == 1:  # nearly always
+        return run[0] if _belongs(run[0], before, after) else ""
     flag = FLAG.match(run.string, start)
     kept = flag[0] if flag else ""
-    before, after = run.string[max(start - 1, 0) : start], run.string[end : end + 1]
     rest = run[0][len(kept) :]
     for place, char in enumerate(rest, start=1):
         if _belongs(char, kept[-1:] or before, rest[place : place + 1] or after):

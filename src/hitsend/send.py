@@ -4,6 +4,7 @@ import hashlib
 
 import msgspec
 
+from hitsend.errors import TooLarge
 from hitsend.events import Action, TurnStarted
 from hitsend.messages import Message, Sampling, Text, Tool
 
@@ -47,6 +48,11 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
     """Where it came from."""
     warmth: Warmth | None = None
+
+    @property
+    def has_memory(self) -> bool:
+        """A key is for programs: what a person wants remembered is not theirs to see or change."""
+        return not self.is_temporary and self.key_id is None
 
     @property
     def fingerprint(self) -> str:
@@ -99,3 +105,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     def question_id(self) -> str | None:
         """The message that the answer follows."""
         return self.send.message_id if self.send.action == "next" else self.send.parent_id
+
+
+def check_length(text: str, most_chars: int) -> None:
+    if len(text) > most_chars:
+        raise TooLarge(
+            f"The message has {len(text):,} characters; "
+            f"at most {most_chars:,} can be sent at once.",
+            param="messages",
+        )

@@ -1,17 +1,22 @@
 """Text and conversations in tokens, and a message that is kept as it is counted."""
 
+import asyncio
+import time
 from base64 import b64decode
+from collections.abc import Awaitable
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.server.world import Someone, World, world_of
+from msgspec.structs import replace
+from tests.server.world import Someone, World, message, world_of
 
+from hitsend.canonical import canonical
 from hitsend.engine import Pieces, ScriptedEngine
 from hitsend.errors import EngineDown, Refused
-from hitsend.server.routes.tokenize import MOST_CHARS, told
+from hitsend.server.routes.tokenize import MOST_CHARS, UNSEEN, told
 from hitsend.settings import Settings
 
 TOKENIZE = "/backend-api/tokenize"
@@ -22,6 +27,10 @@ async def tokenized(person: Someone, **asked: Any) -> dict[str, Any]:
     assert response.status_code == 200, response.text
     said: dict[str, Any] = response.json()
     return said
+
+
+def text_of(said: dict[str, Any]) -> str:
+    return "".join(piece or "" for piece in said["pieces"])
 
 
 class Bytes(ScriptedEngine):
@@ -70,7 +79,7 @@ def test_pieces_and_bytes_are_the_whole_text(text: str, cuts: list[int]) -> None
     content = text.encode()
     edges = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
     pieces = [content[a:b] for a, b in zip(edges, edges[1:], strict=False)]
-    said = told("model", tuple(range(len(pieces))), pieces, ())
+    said = told("model", Pieces(tuple(range(len(pieces))), tuple(pieces)), ())
     whole = [
         piece.encode() if piece is not None else b64decode(raw or "")
         for piece, raw in zip(said.pieces, said.bytes, strict=True)
@@ -83,7 +92,7 @@ async def test_a_conversation_is_told_as_the_model_will_read_it(world: World) ->
     ada = await world.someone("ada")
     heard = await ada.send("!script\nFine, thanks")
     said = await tokenized(ada, conversation_id=heard.conversation_id)
-    whole = "".join(said["pieces"])
+    whole = text_of(said)
     assert "!script\nFine, thanks<|end|><|assistant|>Fine, thanks<|end|><|user|>" in whole
     assert whole.endswith("<|user|>")
     sources = [source for source, _, _ in said["spans"]]
@@ -98,10 +107,59 @@ async def test_a_conversation_up_to_a_question_is_what_its_answer_was_written_fr
     heard = await ada.send("!script\nFine")
     question_id = heard.of_type("input_message")["input_message"]["id"]
     said = await tokenized(ada, conversation_id=heard.conversation_id, message_id=question_id)
-    assert "".join(said["pieces"]).endswith("!script\nFine<|end|><|assistant|>")
+    assert text_of(said).endswith("!script\nFine<|end|><|assistant|>")
     looked = await ada.http.get(f"/backend-api/turn/{heard.turn_id}")
     encoded = next(e for e in looked.json()["events"] if e["event"]["type"] == "PromptEncoded")
     assert encoded["event"]["num_tokens"] == said["num_tokens"]
+
+
+async def test_how_the_house_words_its_prompts_is_for_administrators_alone(
+    settings: Settings,
+) -> None:
+    async with world_of(replace(settings, instructions="Be brief."), ScriptedEngine()) as world:
+        ada, root = await world.someone("ada"), await world.someone("root", "admin")
+        for one in (ada, root):
+            await world.house.services.store.memories.add(one.user_id, "I love peanuts.", "written")
+            heard = await one.send("!script\nFine\nDo I love peanuts?")
+            said = await tokenized(one, conversation_id=heard.conversation_id)
+            hidden = [at for at, token_id in enumerate(said["ids"]) if token_id == UNSEEN]
+            has_all = one is root
+            assert ("Be brief." in text_of(said)) == has_all
+            assert ("What the person asked" in text_of(said)) == has_all
+            assert "love peanuts." in text_of(said)
+            assert {said["pieces"][at] or said["bytes"][at] for at in hidden} <= {None}
+            assert bool(hidden) != has_all
+            assert len(said["ids"]) == said["num_tokens"]
+
+
+class Instant(ScriptedEngine):
+    """Takes no time, however long the text."""
+
+    async def tokenize(self, model: str, text: str) -> Pieces:
+        return Pieces((1,), (b"a",))
+
+
+async def longest_step_s(asking: Awaitable[Any]) -> float:
+    """How long the event loop worked without looking at anybody else, as its thread counts."""
+    longest_s, task = 0.0, asyncio.ensure_future(asking)
+    while not task.done():
+        began = time.thread_time()
+        await asyncio.wait([task], timeout=0.001)
+        longest_s = max(longest_s, time.thread_time() - began)
+    return longest_s
+
+
+async def test_nobody_waits_for_somebody_elses_long_text(settings: Settings) -> None:
+    text, began = "क\u200d" * 100_000, time.thread_time()
+    canonical(text)
+    taken_s = time.thread_time() - began
+    async with world_of(settings, Instant()) as world:
+        http = (await world.someone("ada")).http
+        for path, body in {
+            TOKENIZE: {"text": text},
+            "/backend-api/f/conversation/prepare": message(text),
+        }.items():
+            assert await longest_step_s(http.post(path, json=body)) < taken_s / 2, path
 
 
 @pytest.mark.parametrize(

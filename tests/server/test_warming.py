@@ -10,8 +10,10 @@ from tests.server.world import Heard, Someone, World, message, world_of
 
 from hitsend.engine import ModelFacts, Prefilled, Prompt, ScriptedEngine
 from hitsend.messages import Message, Text
+from hitsend.send import Send
 from hitsend.server.warming import Warming, keep_instructions_warm, stable_prefix
 from hitsend.settings import Settings
+from hitsend.turn import weigh
 
 PREPARE = "/backend-api/f/conversation/prepare"
 CANARY = "canary-77aa"
@@ -249,3 +251,36 @@ async def test_the_beginning_of_a_long_draft_is_read_too() -> None:
     short, longer = await stable("word"), await stable("word " * 100)
     assert short == await stable("another")
     assert short.num_tokens < longer.num_tokens < short.num_tokens + 100 - 15
+
+
+async def test_notes_that_are_found_for_a_draft_are_not_read_ahead(settings: Settings) -> None:
+    async with world_of(settings, ScriptedEngine()) as world:
+        ada, services = await world.someone("ada"), world.house.services
+        for text in ("I am allergic to peanuts.", "My train to Porto leaves at seven."):
+            await services.store.memories.add(ada.user_id, text, "written")
+        draft = "May I eat peanuts, allergic as I am, " * 10
+
+        async def prefix_of(text: str) -> Prompt:
+            prompt, _ = await weigh(Send(user_id=ada.user_id, text=text), services)
+            assert "memory" in {span.source for span in prompt.spans}
+            prefix = stable_prefix(prompt)
+            assert prefix is not None
+            return prefix
+
+        assert await prefix_of(draft) == await prefix_of(f"{draft} on my train to Porto")
+
+
+async def test_the_instructions_are_read_again_when_they_are_others(settings: Settings) -> None:
+    engine = Reader()
+    engine.may_read.set()
+    async with world_of(replace(settings, prewarm=False), engine) as world:
+        root, services = await world.someone("root", "admin"), world.house.services
+        watching = asyncio.create_task(keep_instructions_warm(services, look_s=0.001))
+        async with asyncio.timeout(5):
+            before = await engine.begun.get()
+            prompt, words = "/backend-api/admin/prompts/system", "Quite other. {{ instructions }}"
+            new = await root.http.post(f"{prompt}/versions", json={"template": words, "note": ""})
+            await root.http.put(prompt, json={"version": new.json()["version"]})
+            assert (await engine.begun.get()).ids != before.ids
+        watching.cancel()
+        await asyncio.wait([watching])

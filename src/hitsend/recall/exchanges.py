@@ -6,20 +6,20 @@ then, and where nothing knows meanings, words have to do.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from hitsend.engine import Embedder
-from hitsend.errors import EngineDown, EngineLost
+from hitsend.errors import EngineDown
 from hitsend.memory.relevance import LEAST_IN_COMMON, in_common
-from hitsend.recall.exact import Nearest, Rows
-from hitsend.recall.questions import MOST_QUESTION_CHARS, vector_of
+from hitsend.recall.exact import Nearest, Rows, Space
+from hitsend.recall.questions import MOST_QUESTION_CHARS, soon, vector_of
 from hitsend.store import Exchange, Store
 
 NUM_LEARNED_AT_ONCE = 16
 NUM_CANDIDATES = 64
-"""Looked at closely. Some are of other branches, or are shown anyway."""
+"""Looked at closely."""
 NUM_READ = 200
-"""Where there are only words to go by, the last ones are read."""
+"""Of those there are only words to go by, the last ones are read."""
 WEIGHT_OF_WORDS = 0.3
 """Of a question whose words are all there. A name or a number means nothing to an embedder."""
 LEAST_CANDIDATE, LEAST = 0.1, 0.3
@@ -34,16 +34,19 @@ class ExchangeRecall:
 
     async def find(
         self, conversation_id: str, user_id: str, question: str, before: Sequence[str], most: int
-    ) -> list[str]:
-        near = await self._near(conversation_id, user_id, question)
-        allowed = frozenset(before)
-        ids = [one for one in near if one in allowed] if near else before[-NUM_READ:]
-        texts = await self._texts(conversation_id, user_id, ids)
-        shares = await asyncio.to_thread(_in_common, question[:MOST_QUESTION_CHARS], texts)
-        if not near:
-            return _best(shares, LEAST_IN_COMMON, most)
-        scores = {one: near[one] + WEIGHT_OF_WORDS * share for one, share in shares.items()}
-        return _best(scores, LEAST, most)
+    ) -> list[Exchange]:
+        here, allowed = (conversation_id, user_id), frozenset(before)
+        embedder, near = self._embedder, dict[str, float]()
+        if embedder is None or (vector := await soon(vector_of(question, embedder))) is None:
+            some = await self._exchanges.get(*here, before[-NUM_READ:])
+        else:
+            # Before the vectors are looked at: what is learned meanwhile is in one or the other.
+            unlearned = await self._exchanges.unlearned(*here, embedder.name, NUM_READ)
+            near = await self._near(*here, embedder.name, vector, allowed)
+            some = {one.message_id: one for one in unlearned if one.message_id in allowed}
+            some = {**some, **await self._exchanges.get(*here, near)}
+        shares = await asyncio.to_thread(_in_common, question[:MOST_QUESTION_CHARS], some)
+        return [some[message_id] for message_id in _best(shares, near, most)]
 
     async def learn(self, conversation_id: str, user_id: str) -> None:
         """What cannot be learned now is learned after the next turn."""
@@ -54,42 +57,44 @@ class ExchangeRecall:
         ):
             try:
                 vectors = await embedder.embed([_text(exchange) for exchange in new])
-            except (EngineDown, EngineLost):
+            except EngineDown:
                 return
             ids = [exchange.message_id for exchange in new]
             learned = dict(zip(ids, vectors, strict=True))
             await self._exchanges.learn(conversation_id, user_id, embedder.name, learned)
 
-    async def _near(self, conversation_id: str, user_id: str, question: str) -> Mapping[str, float]:
-        """How near each of the nearest is. None of them where that is not known."""
-        if (embedder := self._embedder) is None:
-            return {}
-        if (vector := await vector_of(question, embedder)) is None:
-            return {}
+    async def _near(
+        self,
+        conversation_id: str,
+        user_id: str,
+        embedder: str,
+        vector: bytes,
+        allowed: Set[str],
+    ) -> dict[str, float]:
+        """How near each of the nearest is."""
 
-        async def load() -> Rows:
-            vectors = self._exchanges.vectors(conversation_id, user_id, embedder.name)
-            return Rows(*await vectors)
+        async def load(ids: Collection[str] | None) -> Rows:
+            return Rows(*await self._exchanges.vectors(conversation_id, user_id, embedder, ids))
 
-        space, version = f"exchanges:{conversation_id}", self._exchanges.version(conversation_id)
+        space = Space(conversation_id, self._exchanges.changes, load)
         hits = await self._nearest.nearest(
-            space, version, load, vector, NUM_CANDIDATES, least=LEAST_CANDIDATE
+            space, vector, NUM_CANDIDATES, least=LEAST_CANDIDATE, among=allowed
         )
         return {hit.id: hit.score for hit in hits}
 
-    async def _texts(
-        self, conversation_id: str, user_id: str, ids: Collection[str]
-    ) -> Mapping[str, str]:
-        exchanges = await self._exchanges.get(conversation_id, user_id, ids)
-        return {one: _text(exchange) for one, exchange in exchanges.items()}
+
+def _in_common(question: str, exchanges: Mapping[str, Exchange]) -> dict[str, float]:
+    return {one: in_common(question, _text(exchange)) for one, exchange in exchanges.items()}
 
 
-def _in_common(question: str, texts: Mapping[str, str]) -> dict[str, float]:
-    return {one: in_common(question, text) for one, text in texts.items()}
-
-
-def _best(scores: Mapping[str, float], least: float, most: int) -> list[str]:
-    found = [one for one, score in scores.items() if score >= least]
+def _best(shares: Mapping[str, float], near: Mapping[str, float], most: int) -> list[str]:
+    """By words alone where the meaning is not known."""
+    scores = {
+        one: near[one] + WEIGHT_OF_WORDS * share if one in near else share
+        for one, share in shares.items()
+    }
+    enough = {one: LEAST if one in near else LEAST_IN_COMMON for one in scores}
+    found = [one for one, score in scores.items() if score >= enough[one]]
     return sorted(found, key=lambda one: -scores[one])[:most]
 
 

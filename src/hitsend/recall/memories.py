@@ -14,10 +14,13 @@ from operator import mul
 
 from hitsend.engine import Embedder
 from hitsend.errors import EngineDown
+from hitsend.memory.meant import meant
 from hitsend.memory.relevance import LEAST, LEAST_IN_COMMON, in_common, nearness
-from hitsend.recall.exact import Hit, Nearest, Rows
-from hitsend.recall.questions import MOST_QUESTION_CHARS, PATIENCE_S
+from hitsend.memory.statements import statements
+from hitsend.recall.exact import Hit, Nearest, Rows, Space
+from hitsend.recall.questions import MOST_QUESTION_CHARS, soon, vector_of
 from hitsend.store import Memory, Store
+from hitsend.window import within
 
 NUM_CANDIDATES = 24
 """Looked at closely."""
@@ -26,10 +29,8 @@ MOST_CHARS = 1_200
 NUM_UNSEEN = 100
 """Of those no embedder has seen yet, so many are compared by their words."""
 NUM_LEARNED_AT_ONCE = 32
-MEANT = 0.4
-"""As near as what somebody wants forgotten has to be: a wrong guess would cost more."""
-AS_MUCH = 0.1
-"""As near as the nearest, or about as near, is meant too."""
+MOST_PEOPLE = 1_000
+"""Of whom it is kept in mind that there is nothing to learn."""
 
 PLAIN = {
     "en": ("I like it.", "We are here today.", "That was long ago.", "Can you help me?"),
@@ -47,82 +48,96 @@ class MemoryRecall:
         self._nearest = nearest
         self._plain: list[tuple[float, ...]] = []
         """Of each language, the middle of what says nothing in it."""
-        self._learned: dict[str, str] = {}
+        self._learned: dict[str, int] = {}
         """Up to which version all of a person's memories were seen."""
 
     async def find(
         self, user_id: str, question: str, most: int, known: Collection[str] = ()
     ) -> list[Memory]:
-        """The nearest first. Those that are `known` are not found again."""
-        scores = await self._scores(user_id, question[:MOST_QUESTION_CHARS])
-        near = [memory for memory, score in scores if score >= LEAST and memory.id not in known]
-        return _within(near[:most], MOST_CHARS)
+        """The nearest first. Those that are `known` are not found again, and those that state
+        nothing never are."""
+        scores = await self._scores(user_id, question[:MOST_QUESTION_CHARS], len(known))
+        near = [
+            memory
+            for memory, score in scores
+            if score >= LEAST and memory.id not in known and statements(memory.text)
+        ]
+        return within(MOST_CHARS, near, lambda memory: len(memory.text))[:most]
 
     async def find_meant(self, user_id: str, about: str) -> list[Memory]:
-        """Those somebody speaks of: the nearest, and any other that is meant as much."""
-        scores = await self._scores(user_id, about)
-        return [
-            memory for memory, score in scores if score >= MEANT and score >= scores[0][1] - AS_MUCH
-        ]
+        """Those somebody speaks of, suggestions among them. By words alone: what means much the
+        same is not the same."""
+        texts = await self._store.memories.every_text(user_id, and_suggested=True)
+        ids = await asyncio.to_thread(meant, about, texts)
+        return list(await self._store.memories.some(user_id, ids))
 
     async def learn(self, user_id: str) -> None:
         """Vectors of those that have none, as far as there is somebody to make them: whoever asks
         next has it tried again."""
-        version = self._store.memories.version(user_id)
-        if self._embedder is None or self._learned.get(user_id) == version:
+        if self._embedder is None:
             return
         with suppress(EngineDown):
-            self._learned[user_id] = await self._learn(user_id, self._embedder, version)
+            await self._learn(user_id, self._embedder)
 
-    async def _learn(self, user_id: str, embedder: Embedder, version: str) -> str:
-        """Up to which version all were seen."""
-        memories = self._store.memories
-        while texts := await memories.unseen(user_id, embedder.name, NUM_LEARNED_AT_ONCE):
+    async def _learn(self, user_id: str, embedder: Embedder) -> None:
+        memories, version = self._store.memories, self._store.memories.changes.version
+        while texts := await self._unseen(user_id, embedder, NUM_LEARNED_AT_ONCE):
             vectors = await embedder.embed(list(texts.values()))
             await memories.learn(user_id, embedder.name, texts, vectors)
-            version = memories.version(user_id)
-        return version
+            version = memories.changes.version
+        self._learned[user_id] = version
+        if len(self._learned) > MOST_PEOPLE:
+            del self._learned[next(iter(self._learned))]
 
-    async def _scores(self, user_id: str, question: str) -> list[tuple[Memory, float]]:
+    async def _unseen(self, user_id: str, embedder: Embedder, most: int) -> Mapping[str, str]:
+        """Since all were seen, only what changed can be unseen: to look at all takes longer."""
+        version, memories = self._learned.get(user_id), self._store.memories
+        changed = None if version is None else memories.changes.since(version, user_id)
+        if changed is not None and not changed:
+            return {}
+        return await memories.unseen(user_id, embedder.name, most, changed)
+
+    async def _scores(
+        self, user_id: str, question: str, num_known: int = 0
+    ) -> list[tuple[Memory, float]]:
         """Of all that may be near, the nearest first. Somebody waits for the answer: an embedder
         that does not tell soon is not waited for, and one that nobody needs is not even begun."""
         if not await self._store.memories.has_any(user_id):
             return []
+        most = NUM_CANDIDATES + num_known
         if self._embedder is not None:
-            with suppress(EngineDown, TimeoutError):
-                async with asyncio.timeout(PATIENCE_S):
-                    return await self._by_meaning(user_id, question, self._embedder)
-        return await self._by_words(user_id, question)
+            by_meaning = self._by_meaning(user_id, question, self._embedder, most)
+            if (scores := await soon(by_meaning)) is not None:
+                return scores
+        return await self._by_words(user_id, question, most)
 
     async def _by_meaning(
-        self, user_id: str, question: str, embedder: Embedder
+        self, user_id: str, question: str, embedder: Embedder, most: int
     ) -> list[tuple[Memory, float]]:
-        vector = (await embedder.embed([question]))[0]
+        vector = await vector_of(question, embedder)
         plain, now = await self._likeness_to_all(vector, embedder), time.time()
-        hits = await self._nearest_to(user_id, vector, embedder, least=plain)
+        # Before the vectors are looked at: what is learned meanwhile is in one or the other.
+        unseen = await self._unseen(user_id, embedder, NUM_UNSEEN)
+        space = self._space(user_id, embedder)
+        hits = await self._nearest.nearest(space, vector, most, least=plain)
         found = {one.id: one for one in await self._some(user_id, hits)}
         scores = [
             (memory, nearness(hit.score - plain, question, memory.text, now - memory.updated_at))
             for hit in hits
             if (memory := found.get(hit.id))
         ]
-        if self._learned.get(user_id) != self._store.memories.version(user_id):
-            unseen = await self._store.memories.unseen(user_id, embedder.name, NUM_UNSEEN)
-            scores += await self._in_common(user_id, question, unseen)
+        unseen = {key: text for key, text in unseen.items() if key not in found}
+        if unseen:
+            scores += await self._in_common(user_id, question, unseen, most)
         return sorted(scores, key=lambda one: -one[1])
 
-    async def _nearest_to(
-        self, user_id: str, vector: bytes, embedder: Embedder, least: float
-    ) -> list[Hit]:
+    def _space(self, user_id: str, embedder: Embedder) -> Space:
         memories = self._store.memories
 
-        async def load() -> Rows:
-            return Rows(*await memories.vectors(user_id, embedder.name))
+        async def load(ids: Collection[str] | None) -> Rows:
+            return Rows(*await memories.vectors(user_id, embedder.name, ids))
 
-        space, version = f"memories:{user_id}", f"{embedder.name} {memories.version(user_id)}"
-        return await self._nearest.nearest(
-            space, version, load, vector, NUM_CANDIDATES, least=least
-        )
+        return Space(user_id, memories.changes, load)
 
     async def _some(self, user_id: str, hits: Sequence[Hit]) -> Sequence[Memory]:
         return await self._store.memories.some(user_id, [hit.id for hit in hits])
@@ -136,35 +151,24 @@ class MemoryRecall:
         likeness: list[float] = [sum(map(mul, asked, language)) for language in self._plain]
         return max(likeness)
 
-    async def _by_words(self, user_id: str, question: str) -> list[tuple[Memory, float]]:
+    async def _by_words(self, user_id: str, question: str, most: int) -> list[tuple[Memory, float]]:
         texts = await self._store.memories.every_text(user_id)
-        return await self._in_common(user_id, question, texts)
+        return await self._in_common(user_id, question, texts, most)
 
     async def _in_common(
-        self, user_id: str, question: str, texts: Mapping[str, str]
+        self, user_id: str, question: str, texts: Mapping[str, str], most: int
     ) -> list[tuple[Memory, float]]:
-        shares = await asyncio.to_thread(_most_in_common, question, texts)
+        shares = await asyncio.to_thread(_most_in_common, question, texts, most)
         found = await self._store.memories.some(user_id, list(shares))
         return [(memory, shares[memory.id]) for memory in found]
 
 
-def _most_in_common(question: str, texts: Mapping[str, str]) -> dict[str, float]:
+def _most_in_common(question: str, texts: Mapping[str, str], most: int) -> dict[str, float]:
     """By id, the most first; only what is no chance."""
     shares = {key: in_common(question, text) for key, text in texts.items()}
     enough = [key for key, share in shares.items() if share >= LEAST_IN_COMMON]
-    best = sorted(enough, key=lambda key: -shares[key])[:NUM_CANDIDATES]
+    best = sorted(enough, key=lambda key: -shares[key])[:most]
     return {key: shares[key] for key in best}
-
-
-def _within(memories: Sequence[Memory], most_chars: int) -> list[Memory]:
-    """As many of the first as have room together."""
-    kept: list[Memory] = []
-    for memory in memories:
-        most_chars -= len(memory.text)
-        if most_chars < 0:
-            break
-        kept.append(memory)
-    return kept
 
 
 def _middle(vectors: Sequence[bytes]) -> tuple[float, ...]:

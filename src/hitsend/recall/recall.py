@@ -10,7 +10,7 @@ from hitsend.engine import Embedder
 from hitsend.recall.exact import Nearest
 from hitsend.recall.exchanges import ExchangeRecall
 from hitsend.recall.memories import MemoryRecall
-from hitsend.store import Memory, Store
+from hitsend.store import Exchange, Memory, Store
 
 
 class Recall:
@@ -35,9 +35,9 @@ class Recall:
 
     async def exchanges(
         self, conversation_id: str, user_id: str, question: str, *, before: Sequence[str], most: int
-    ) -> list[str]:
-        """Of the answers among `before`, those whose exchange is about the question; the nearest
-        first."""
+    ) -> list[Exchange]:
+        """Of those whose answers are among `before`, those that are about the question; the
+        nearest first."""
         return await self._exchanges.find(conversation_id, user_id, question, before, most)
 
     async def learn_exchanges(self, conversation_id: str, user_id: str) -> None:

@@ -21,7 +21,7 @@ from hitsend.engine import (
     ScriptedEngine,
     WordHashes,
 )
-from hitsend.prompt_book import PromptBook
+from hitsend.prompt_book import PromptBook, check_instructions
 from hitsend.recall import ExactSearch, Recall
 from hitsend.runner import Runner
 from hitsend.server.alone import alone_in
@@ -63,6 +63,7 @@ def build_app(house: House) -> Starlette:
 @asynccontextmanager
 async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncGenerator[House]:
     """Everything, started; and ended in the opposite order."""
+    check_instructions(settings)
     async with AsyncExitStack() as stack:
         stack.enter_context(alone_in(settings.data_dir))
         store = await Store.open(settings.database, settings.sync)
@@ -80,10 +81,12 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         if embedder is not None:
             await embedder.start()
             stack.push_async_callback(embedder.close)
-        recall, background = Recall(store, embedder, ExactSearch()), Background()
-        await stack.enter_async_context(_running(background.run))
+        recall = Recall(store, embedder, ExactSearch())
+        background, spare_time = Background(), Background()
+        for one in (background, spare_time):
+            await stack.enter_async_context(_running(one.run))
         book = PromptBook(store)
-        services = Services(settings, store, engine, book, recall, background)
+        services = Services(settings, store, engine, book, recall, background, spare_time)
         warming, suggesting = Warming(engine), Suggesting(engine, book, settings.instructions)
         stack.push_async_callback(warming.close)
         stack.push_async_callback(suggesting.close)

@@ -11,13 +11,14 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from hitsend.engine import Engine, Prompt
 from hitsend.errors import Refused, Unavailable
 from hitsend.events import Span
+from hitsend.notes import Notes
 from hitsend.send import Send, Warmth
 from hitsend.server import passes
 from hitsend.server.passes import Claims
@@ -167,8 +168,9 @@ class Reading:
 
 def stable_prefix(prompt: Prompt) -> Prompt | None:
     """What will not change however the message goes on: all that comes before it, and of a long
-    draft the beginning. Never what the template puts before the answer. None where an engine
-    counts no tokens."""
+    draft the beginning. Neither notes that are found for it, for those change with it, and what
+    follows them moves; nor what the template puts before the answer. None where an engine counts
+    no tokens."""
     spans = list(_stable(prompt.spans))
     num_tokens = sum(span.num_tokens for span in spans)
     if not num_tokens or not prompt.ids:
@@ -185,32 +187,46 @@ def stable_prefix(prompt: Prompt) -> Prompt | None:
 
 def _stable(spans: tuple[Span, ...]) -> Iterator[Span]:
     last = max((i for i, span in enumerate(spans) if span.source != "template"), default=0)
-    yield from spans[:last]
+    first = next((i for i, span in enumerate(spans) if span.index == spans[last].index), last)
+    yield from spans[:first]
     num_settled = spans[last].num_tokens // NUM_LOOSE_TOKENS * NUM_LOOSE_TOKENS - NUM_LOOSE_TOKENS
-    if num_settled > 0:
+    if first == last and num_settled > 0:
         yield msgspec.structs.replace(spans[last], num_tokens=num_settled)
 
 
 async def keep_instructions_warm(services: Services, look_s: float = LOOK_S) -> None:
     """Until it is cancelled: whichever model answers by default has read what every conversation
     begins with."""
-    warm_model: str | None = None
+    read: Beginning | None = None
     while True:
         try:
-            warm_model = await _warmed(services, warm_model)
+            read = await _warmed(services, read)
         except (Refused, Unavailable):
-            warm_model = None  # it may come back with nothing in memory
+            read = None  # it may come back with nothing in memory
         await asyncio.sleep(look_s)
 
 
-async def _warmed(services: Services, warm_model: str | None) -> str | None:
-    """Which model has read it."""
+class Beginning(NamedTuple):
+    """What every conversation with a model begins with."""
+
+    model: str
+    instructions: str
+
+
+async def _warmed(services: Services, read: Beginning | None) -> Beginning | None:
+    """What has been read by now."""
     await services.engine.require_ready("auto")
-    model = await services.engine.resolve("auto")
-    if model.name == warm_model:
-        return warm_model
+    beginning = await _beginning(services)
+    if beginning == read:
+        return read
     prompt, _ = await weigh(Send(user_id="", text=SOME_TEXT), services)
     if (prefix := stable_prefix(prompt)) is None:
-        return model.name
-    read = await services.engine.prefill(prefix)
-    return model.name if read.is_whole else None
+        return beginning
+    prefilled = await services.engine.prefill(prefix)
+    return beginning if prefilled.is_whole else None
+
+
+async def _beginning(services: Services) -> Beginning:
+    model = (await services.engine.resolve("auto")).name
+    told = await Notes(services.book, "", model).instructions(services.settings.instructions)
+    return Beginning(model, told.text)

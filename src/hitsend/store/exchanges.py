@@ -3,13 +3,13 @@
 Whose conversation it is, is part of every question.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import Row, Select, and_, select
+from sqlalchemy import Row, Select, and_, exists, select, true
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.messages import Part, Text
+from hitsend.store.changes import Changes
 from hitsend.store.context_schema import exchanges
 from hitsend.store.conversations import is_here
 from hitsend.store.database import Database
@@ -39,12 +39,8 @@ EXCHANGE = (
 class Exchanges:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._changes: Counter[str] = Counter()
-
-    def version(self, conversation_id: str) -> str:
-        """Another one whenever something was learned. Only the server learns, and it is one
-        process."""
-        return str(self._changes[conversation_id])
+        self.changes = Changes()
+        """Of what was learned of a conversation."""
 
     async def get(
         self, conversation_id: str, user_id: str, message_ids: Collection[str]
@@ -59,14 +55,13 @@ class Exchanges:
         self, conversation_id: str, user_id: str, embedder: str, most: int
     ) -> list[Exchange]:
         """Those that this embedder has not seen yet, the newest first."""
-        has_vector = and_(
-            exchanges.c.conversation_id == messages.c.conversation_id,
+        has_vector = exists().where(
+            exchanges.c.conversation_id == conversation_id,
             exchanges.c.message_id == messages.c.id,
             exchanges.c.embedder == embedder,
         )
         left = (
-            EXCHANGE.outerjoin(exchanges, has_vector)
-            .where(is_here(conversation_id, user_id), exchanges.c.message_id.is_(None))
+            EXCHANGE.where(is_here(conversation_id, user_id), ~has_vector)
             .order_by(messages.c.position.desc())
             .limit(most)
         )
@@ -92,16 +87,21 @@ class Exchanges:
         async with self._database.write() as connection:
             if rows and await connection.scalar(there) is not None:
                 await connection.execute(adding, rows)
-        self._changes[conversation_id] += 1
+        self.changes.note(conversation_id, vectors)
 
     async def vectors(
-        self, conversation_id: str, user_id: str, embedder: str
+        self,
+        conversation_id: str,
+        user_id: str,
+        embedder: str,
+        message_ids: Collection[str] | None = None,
     ) -> tuple[Sequence[str], bytes]:
-        """Answers, and their vectors one after another."""
+        """Answers, all or some, and their vectors one after another."""
         known = (
             select(exchanges.c.message_id, exchanges.c.vector)
             .join(conversations, conversations.c.id == exchanges.c.conversation_id)
             .where(is_here(conversation_id, user_id), exchanges.c.embedder == embedder)
+            .where(true() if message_ids is None else exchanges.c.message_id.in_(message_ids))
         )
         async with self._database.read() as connection:
             rows = (await connection.execute(known)).all()

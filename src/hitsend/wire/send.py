@@ -9,7 +9,7 @@ from hitsend.canonical import canonical
 from hitsend.errors import Refused
 from hitsend.events import Action
 from hitsend.messages import Sampling
-from hitsend.send import Send
+from hitsend.send import Send, check_length
 
 ROOT = "client-created-root"
 """The parent of the first message of a conversation."""
@@ -56,8 +56,10 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     timezone_offset_min: int | None = None
 
 
-def parse_send(body: SendBody, user_id: str, key: str | None = None) -> Send:
-    """`key` is what the sender calls it by. Without one a new message goes by its own id."""
+def parse_send(body: SendBody, user_id: str, most_chars: int, key: str | None = None) -> Send:
+    """`key` is what the sender calls it by. Without one a new message goes by its own id.
+
+    NOTE: a text of `most_chars` may take a second, so that this belongs into a thread."""
     said = _said(body)
     return Send(
         user_id=user_id,
@@ -66,7 +68,7 @@ def parse_send(body: SendBody, user_id: str, key: str | None = None) -> Send:
         parent_id=_uuid_or(ROOT, body.parent_message_id, "parent_message_id"),
         is_temporary=body.history_and_training_disabled and body.conversation_id is None,
         message_id=_uuid(said.id, "messages[0].id") if said else None,
-        text=_text(said) if said else "",
+        text=_text(said, most_chars) if said else "",
         model=body.model,
         sampling=body.sampling,
         key=_key(body, said, key),
@@ -89,9 +91,11 @@ def _said(body: SendBody) -> SentMessage | None:
     return body.messages[0]
 
 
-def _text(said: SentMessage) -> str:
+def _text(said: SentMessage, most_chars: int) -> str:
     """Already as it will be stored: its fingerprint, its weight and its title are taken of that."""
-    text = canonical("\n".join(said.content.parts))
+    written = "\n".join(said.content.parts)
+    check_length(written, most_chars)
+    text = canonical(written)
     if not text.strip():
         raise Refused("There is nothing to send.", param="messages[0].content.parts")
     return text

@@ -88,3 +88,18 @@ async def test_one_persons_memories_are_nothing_to_another(store: Store, ada: Us
         learning.create_task(recall.learn_memories(eve.id))
     assert await recall.memories(eve.id, "When do I bake bread?", most=3) == []
     assert await recall.memories_meant(eve.id, "I bake bread on Sundays") == []
+
+
+@pytest.mark.parametrize("embedder", [WordHashes(), None])
+async def test_however_many_are_known_the_others_are_found(
+    store: Store, ada: User, embedder: WordHashes | None
+) -> None:
+    recall, known = recalling(store, embedder), set[str]()
+    for number in range(30):
+        await store.memories.add(ada.id, f"I bake bread number {number}.", "written")
+    await recall.learn_memories(ada.id)
+    for _ in range(6):
+        found = await recall.memories(ada.id, "Which bread do I bake?", most=5, known=known)
+        assert len(found) == 5
+        known |= {memory.id for memory in found}
+    assert len(known) == 30

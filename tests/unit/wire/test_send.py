@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hitsend.errors import Refused
+from hitsend.errors import Refused, TooLarge
 from hitsend.messages import Sampling
 from hitsend.send import Send
 from hitsend.wire.body import decode
@@ -11,6 +11,7 @@ from hitsend.wire.send import SendBody, parse_send
 
 ID = "a2d7c1b4-9e8f-4d6a-b5c3-7f8e9d0c1b03"
 PARENT = "d5c4b3a2-1e0f-4b9a-86c7-4d5e6f7a8b05"
+MOST_CHARS = 100
 CONVERSATION = "0b9e4f6e-3c55-4f7c-8f5a-6a1d2c3b4e02"
 
 
@@ -24,7 +25,7 @@ def body(**changes: Any) -> dict[str, Any]:
 
 
 def parsed(body: dict[str, Any]) -> Send:
-    return parse_send(decode(msgspec.json.encode(body), SendBody), "ada")
+    return parse_send(decode(msgspec.json.encode(body), SendBody), "ada", MOST_CHARS)
 
 
 def test_a_first_message_begins_a_conversation() -> None:
@@ -110,3 +111,9 @@ def test_what_does_not_fit_is_refused_by_name(sent: dict[str, Any], param: str |
 def test_a_message_of_nothing_but_space_is_refused_in_plain_words() -> None:
     with pytest.raises(Refused, match="There is nothing to send"):
         parsed(body(messages=[message("  ")]))
+
+
+def test_a_message_is_too_long_as_it_was_written_whatever_would_become_of_it() -> None:
+    assert parsed(body(messages=[message("a" * MOST_CHARS)])).text
+    with pytest.raises(TooLarge, match="102 characters"):
+        parsed(body(messages=[message("a\u200b" * 51)]))

@@ -5,6 +5,7 @@ answer, so here, and only here, a reader that leaves ends the turn; unless the c
 idempotency key, for whoever has that can ask again.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
@@ -29,7 +30,8 @@ STILL_THERE_S = 1.0
 async def create_completion(call: Call) -> Response:
     """Answer a chat, in chunks or whole, as OpenAI's API does."""
     key = given_key(call)
-    asked = parse_completion(await call.body(CompletionRequest), call.user_id, key)
+    body = await call.body(CompletionRequest)
+    asked = await asyncio.to_thread(parse_completion, body, call.user_id, key)
     sent = await send_once(call.house, brought(call, asked.send), partial(admit_call, call))
     headers = dict(sent.headers)
     if asked.is_streamed:

@@ -1,5 +1,6 @@
 """A conversation under way: send, stop, and look inside a turn."""
 
+import asyncio
 from functools import partial
 from typing import Annotated
 
@@ -26,8 +27,9 @@ async def send(call: Call) -> Response:
     """Send a message; the answer comes as a stream. Sent again, it is the same answer."""
     key = given_key(call)
     body = await call.body(SendBody)
-    asked = parse_send(body, call.user_id, key)
     house, settings = call.house, call.house.services.settings
+    most = settings.max_message_chars
+    asked = await asyncio.to_thread(parse_send, body, call.user_id, most, key)
     with blaming(call.house, call.person):
         sent = await send_once(house, brought(call, asked), partial(admit_call, call))
     _, coming = await house.runner.follow(sent.turn_id, call.user_id, 0, settings.heartbeat_s)

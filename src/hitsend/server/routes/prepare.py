@@ -1,5 +1,6 @@
 """Before Send is pressed: what a message would weigh, and reading ahead what comes before it."""
 
+import asyncio
 from typing import Literal
 from uuid import uuid4
 
@@ -9,7 +10,6 @@ from starlette.responses import Response
 from hitsend.engine import Prompt
 from hitsend.errors import EngineDown, EngineLost
 from hitsend.events import PromptEncoded
-from hitsend.send import Send
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.server.presence import while_there
 from hitsend.server.warming import SOME_TEXT, WarmupState, conduit_token, stable_prefix
@@ -38,9 +38,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(call: Call) -> Response:
     """Weigh a draft, and have what comes before it read ahead; nothing is sent or stored."""
     body = await call.body(SendBody)
-    sent = parse_send(_with_a_message(body), call.user_id)
     try:
-        prompt, encoded = await while_there(call.request, _weighed(call, sent))
+        prompt, encoded = await while_there(call.request, _weighed(call, _with_a_message(body)))
     except (EngineDown, EngineLost):
         return answer(Prepared(status="skipped"))
     is_wanted = body.client_prepare_state != NOT_AHEAD
@@ -55,8 +54,11 @@ def _with_a_message(body: SendBody) -> SendBody:
     return msgspec.structs.replace(body, messages=(some,))
 
 
-async def _weighed(call: Call, sent: Send) -> tuple[Prompt, PromptEncoded]:
+async def _weighed(call: Call, body: SendBody) -> tuple[Prompt, PromptEncoded]:
+    most = call.house.services.settings.max_message_chars
     async with call.house.weighing.one_of(call.user_id):
+        sent = await asyncio.to_thread(parse_send, body, call.user_id, most)
+        sent = msgspec.structs.replace(sent, key_id=call.person.key_id)
         return await weigh(sent, call.house.services)
 
 

@@ -1,5 +1,6 @@
 """A Send that came over a socket: the same as over HTTP, and once however often it comes."""
 
+import asyncio
 from functools import partial
 
 import msgspec
@@ -18,10 +19,12 @@ from hitsend.wire.send import SendBody, parse_send
 async def started(
     line: WebSocket, house: House, person: Person, command: wire.Send
 ) -> wire.Started:
-    if len(command.body) > (most := house.services.settings.max_body_bytes):
-        raise too_large(most)
+    settings = house.services.settings
+    if len(command.body) > settings.max_body_bytes:
+        raise too_large(settings.max_body_bytes)
     body = decode(bytes(command.body), SendBody)
-    asked = parse_send(body, person.user.id)
+    most = settings.max_message_chars
+    asked = await asyncio.to_thread(parse_send, body, person.user.id, most)
     keyed = msgspec.structs.replace(asked, key=f"socket:{command.client_msg_id}")
     call = Call(_as_request(line, command), house, person)
     with blaming(house, person):
