@@ -275,6 +275,7 @@ async def test_an_export_holds_everything_and_no_secret(world: World) -> None:
 async def test_an_export_says_what_is_not_in_it(world: World) -> None:
     ada = await world.someone("ada")
     readme = (await take_out(ada)).read("README.txt").decode()
+    assert "what is remembered of you" in readme
     assert "calls through the API" in readme
     assert "the log of each turn" in readme
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from hitsend.memory.german import main_clause
+from hitsend.memory.orders import VERB
 
 MOST_CHARS = 600
 """Of what is to be remembered. Whoever pastes a page does not ask in so many words."""
@@ -26,6 +27,8 @@ class Remember(msgspec.Struct, frozen=True):
 
 class Forget(msgspec.Struct, frozen=True):
     about: str
+    is_plain: bool = True
+    """Surely asks for it. Where not, it does if something that is remembered says so."""
 
 
 class ForgetAll(msgspec.Struct, frozen=True):
@@ -45,6 +48,11 @@ def find_ask(message: str) -> Ask | None:
     return _remember(asked) or _forget(asked)
 
 
+def is_fact(text: str) -> bool:
+    """Whether it says something of the person that could be remembered."""
+    return _is_fact(text) and bool(STATES.search(text) or THEIRS.match(text))
+
+
 def hints(message: str) -> bool:
     """Whether it may ask for it in other words: then the model is told how to. Whoever pastes
     a page asks for something else."""
@@ -60,17 +68,27 @@ def _remember(asked: str) -> Remember | None:
         if found := pattern.match(asked):
             told, said = found["fact"], found.groupdict()
             fact = told.strip() if said.get("colon") else _first_sentence(told)
-            return Remember(_sentence(fact)) if _is_fact(fact) else None
-    return None
+            is_told = _is_fact(fact) and ("bare" not in said or _states(fact, said))
+            return Remember(_sentence(fact)) if is_told else None
+    found = AFTERWARDS.fullmatch(asked)
+    fact = found["fact"] if found else ""
+    is_one = fact != "" and _first_sentence(fact) == fact
+    return Remember(_sentence(fact)) if is_one and _is_fact(fact) else None
+
+
+def _states(fact: str, said: dict[str, str]) -> bool:
+    """ "Remember my name?" names something, and says nothing of it."""
+    is_question = fact.endswith("?") and not said["asking"]
+    return not is_question and STATES.search(fact) is not None
 
 
 def _forget(asked: str) -> Forget | None:
     for pattern in FORGETS:
         if found := pattern.match(asked):
-            about = _first_sentence(found["about"]).rstrip(" .!?")
+            about = FURTHER.split(_first_sentence(found["about"]), maxsplit=1)[0].rstrip(" .!?")
             if TASK.search(about) or len(about) > MOST_CHARS:
                 return None
-            return Forget(about)
+            return Forget(about, "clause" not in found.groupdict())
     return None
 
 
@@ -121,13 +139,17 @@ REMEMBER = rf"""(?: (?: always \s )? remember | memori[sz]e
 MERKE = rf"""(?: merke? \s dir {BITTE} | denke? {BITTE} \s (?: daran | dran )
     | vergiss {BITTE} \s nicht | behalte? {BITTE} \s (?: im \s kopf | in \s erinnerung )
     | notiere? \s dir {BITTE} )"""
+THIS = r"(?: \s (?: this | that | it | the \s following | das | dies | folgendes ) )?"
 NAME = r"(?-i: [A-ZÄÖÜ][\w'’-]+ (?: \s [A-ZÄÖÜ][\w'’-]+ ){0,2} )"
 FACT = r"(?P<fact> \S .* )"
 
 REMEMBERS = (
-    _pattern(rf"{ASKING} {REMEMBER} \s? (?P<colon> : ) \s* {FACT}"),
+    _pattern(rf"{ASKING} {REMEMBER} {THIS} \s? (?P<colon> : ) \s* {FACT}"),
     _pattern(rf"{ASKING} {REMEMBER} ,? \s that ,? \s {FACT}"),
-    _pattern(rf"{REMEMBER} ,? \s (?P<fact> (?: i | my | we | our ) \b .* )"),
+    _pattern(
+        rf"""(?P<bare>) (?P<asking> {ASKING} ) {REMEMBER} ,? \s
+        (?P<fact> (?: i | my | we | our ) \b .* )"""
+    ),
     _pattern(
         rf"""(?: from \s now \s on ,? \s )? {ASKING} (?: please \s )? (?: always \s )?
         (?P<fact> call \s me \s (?: by \s (?: my | the ) \s name \s )? {NAME} )
@@ -137,13 +159,37 @@ REMEMBERS = (
         rf"""(?: ab \s (?: jetzt | sofort ) \s )? (?P<fact> nenne? \s mich \s
         (?: (?: bitte | ab \s jetzt ) \s )* {NAME} ) [.!?]* $"""
     ),
-    _pattern(r"(?: always \s )? remember \s to \s (?P<fact> (?: always \s )? call \s me \s .* )"),
-    _pattern(rf"{MERKE} ,? \s? (?P<colon> : ) \s* {FACT}"),
+    _pattern(
+        rf"""(?: always \s )? remember \s to \s
+        (?P<fact> (?: always \s )? call \s me \s {NAME} ) [.!]* $"""
+    ),
+    _pattern(rf"{MERKE} {THIS} ,? \s? (?P<colon> : ) \s* {FACT}"),
     _pattern(rf"{MERKE} ,? \s dass \s {FACT}"),
-    _pattern(rf"{MERKE} ,? \s (?P<fact> (?: ich | mein\w* | wir | unser\w* ) \b .* )"),
+    _pattern(
+        rf"""(?P<bare>) (?P<asking>) {MERKE} ,? \s
+        (?P<fact> (?: ich | mein\w* | wir | unser\w* ) \b .* )"""
+    ),
     _pattern(rf"{ASKING_DE} dir {BITTE} \s merken ,? \s dass \s {FACT}"),
 )
 """The words that ask, and what they ask for."""
+AFTERWARDS = _pattern(
+    rf"""(?P<fact> (?: i | my | we | our | ich | mein\w* | wir | unser\w* ) \b [^?]*? )
+        (?: [.,;!] | \s [–—-] ){{1,3}} \s
+        (?: (?: so | and | please | also | und | bitte ) ,? \s )*
+        (?: {ASKING} {REMEMBER} \s (?: this | that | it ) | {MERKE} \s (?: das | dies )
+          | merke? \s dir \s (?: das | dies ) {BITTE} | vergiss \s das {BITTE} \s nicht )
+        (?: ,? \s (?: please | bitte ) )? [.!]*"""
+)
+"""What was just said is meant."""
+STATES = _pattern(
+    r"""^ (?: i | we | ich | wir ) \b
+      | \b (?: is | are | was | were | has | have | had | will | can | must | likes? | loves?
+        | lives? | works? | hates? | prefers? | needs? | wants? | plays? | speaks? | eats? | drinks?
+        | starts? | begins? | ends? | comes? | goes | moves? | moved | died | called | married
+        | retired | name['’]s | ist | sind | war | hat | haben | heißt | heißen | wohnt | lebt
+        | arbeitet | mag | liebt | hasst | isst | trinkt | spielt | kommt | geht | fährt | braucht
+        | wird | kann | beginnt | endet | stirbt | starb ) \b"""
+)
 
 FORGET = r"""(?: forget | (?: stop | quit ) \s remembering | (?: don'?t | don’t | do \s not ) \s
     remember | (?: delete | remove | erase ) \s (?: the \s | your \s )? memory )"""
@@ -161,7 +207,14 @@ FORGETS = (
         rf"""vergiss {BITTE} \s (?: alles \s )? (?: über \s )?
         (?P<about> (?: meine? [nmrs]? | unsere? [nmrs]? ) \s \w .* )"""
     ),
+    _pattern(rf"{ASKING} {FORGET} ,? \s that \s (?P<clause>) (?P<about> \w .* )"),
+    _pattern(rf"vergiss {BITTE} (?: \s wieder )? ,? \s dass \s (?P<clause>) (?P<about> \w .* )"),
 )
+FURTHER = _pattern(
+    rf"""[,;:] | \s [–—-]+ \s
+      | \s (?: and | but | so | then | und | aber | dann | sondern ) \s {VERB}"""
+)
+"""Where something else begins."""
 ALL = _pattern(
     rf"""{ASKING} (?: {FORGET} \s (?: all | everything ) \s (?: that \s )?
           (?: you \s (?: know | remember | (?: have \s )? learned ) \s )? about \s me
@@ -207,6 +260,7 @@ HINT = _pattern(
 )
 RECALLS = _pattern(
     r"""(?: (?: do | did | can | could ) \s you \s (?: still \s )? remember \b (?! ,? \s that \b )
+      | (?: remember | don['’]?t \s (?: you \s )? remember ) \b [^?.!]* \? $
       | what \s (?: do \s you | did \s i ) \b | erinnerst \s du | weißt \s du | was \s weißt )"""
 )
 """Asks what is remembered."""

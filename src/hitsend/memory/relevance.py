@@ -67,7 +67,11 @@ def stems(text: str) -> frozenset[str]:
     """Of the words that say what it is about."""
     words = WORD.findall(text.casefold())
     telling = [word for word in words if len(word) >= MIN_CHARS and word not in COMMON]
-    return frozenset(word[:NUM_STEM_CHARS].removesuffix("s") for word in telling)
+    return frozenset(map(stem, telling))
+
+
+def stem(word: str) -> str:
+    return word[:NUM_STEM_CHARS].removesuffix("s")
 
 
 def _num_chars(words: frozenset[str]) -> int:

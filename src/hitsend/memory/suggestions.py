@@ -2,7 +2,9 @@
 themselves, in their own words, and nothing that should be written down nowhere."""
 
 import re
+from collections.abc import Iterable
 
+from hitsend.memory.negation import num_negations
 from hitsend.memory.relevance import stems
 
 MOST_CHARS = 200
@@ -27,6 +29,7 @@ PRIVATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Numbers and words of the kind that opens something, or finds somebody."""
+SENTENCE_END = re.compile(r"[.!?;\n]+\s+")
 
 
 def tells_of_person(message: str) -> bool:
@@ -40,10 +43,23 @@ def own_fact(written: str, message: str) -> str | None:
     is_sentence = 0 < len(fact) <= MOST_CHARS and not fact.endswith("?")
     if not is_sentence or not OF_THEMSELVES.match(fact) or PRIVATE.search(fact):
         return None
-    return fact if is_in_words_of(fact, message) else None
+    return fact if is_said_in(fact, message) else None
 
 
 def is_in_words_of(text: str, message: str) -> bool:
     """Every telling word of it stands in the message, in one form or another."""
     said = stems(text)
     return bool(said) and said <= stems(message)
+
+
+def is_said_in(fact: str, message: str) -> bool:
+    """In the message's own words, and not turned into its opposite."""
+    about = stems(fact)
+    telling = [one for one in SENTENCE_END.split(message) if about & stems(one)]
+    is_same = sum(map(num_negations, telling)) == num_negations(fact)
+    return is_same and is_in_words_of(fact, message)
+
+
+def is_said_by_any(fact: str, texts: Iterable[str]) -> bool:
+    said, num = stems(fact), num_negations(fact)
+    return any(said <= stems(text) and num == num_negations(text) for text in texts)

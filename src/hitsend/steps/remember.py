@@ -2,20 +2,28 @@
 knows of it, and done once the message is accepted.
 
 Plain words are understood without a model. For others, the model is told how to ask for it. In a
-temporary conversation, for an API call, and where memory is off, nothing is heard or done.
+temporary conversation, with an API key, and where memory is off, nothing is heard or done.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from hitsend.engine import Engine, GaveWay
 from hitsend.errors import Conflict, HitsendError, NotFound, Refused
 from hitsend.events import MemoriesChanged
-from hitsend.memory.asks import Ask, Forget, ForgetAll, Remember, find_ask, hints
-from hitsend.memory.suggestions import is_in_words_of, own_fact, tells_of_person
-from hitsend.messages import ChangedMemory, Text, ToolCall
+from hitsend.memory.asks import Ask, Forget, ForgetAll, Remember, find_ask, hints, is_fact
+from hitsend.memory.passwords import tells_password
+from hitsend.memory.suggestions import (
+    is_in_words_of,
+    is_said_by_any,
+    is_said_in,
+    own_fact,
+    tells_of_person,
+)
+from hitsend.messages import ChangedMemory, ToolCall
+from hitsend.notes import Note
 from hitsend.prompt_book import PromptBook
 from hitsend.prompts import find_secret
 from hitsend.recall import Recall
@@ -34,6 +42,8 @@ class Wish(msgspec.Struct, frozen=True):
     removed: tuple[Memory, ...] = ()
     finds_nothing: bool = False
     asks_for_all: bool = False
+    is_secret: bool = False
+    is_full: bool = False
     is_unclear: bool = False
     """It may be one: the model is to tell."""
 
@@ -43,7 +53,8 @@ class Wish(msgspec.Struct, frozen=True):
 
     @property
     def is_clear(self) -> bool:
-        return bool(self.added or self.removed or self.finds_nothing or self.asks_for_all)
+        is_refused = self.finds_nothing or self.asks_for_all or self.is_secret or self.is_full
+        return bool(self.added or self.removed or is_refused)
 
 
 NO_WISH = Wish()
@@ -56,36 +67,45 @@ async def hear_wish(turn: Turn, store: Store, recall: Recall, engine: Engine) ->
     if not (ask or hints(turn.send.text)) or not await _uses_memory(turn, store):
         return NO_WISH
     if ask is not None:
-        return await understood(ask, turn.send.user_id, recall)
+        return await understood(ask, turn.send.user_id, store, recall)
     # The smallest models would only be confused by what they may ask for.
     return Wish(is_unclear=(await engine.resolve(turn.model)).can_call_tools)
 
 
-async def understood(ask: Ask, user_id: str, recall: Recall) -> Wish:
+async def understood(ask: Ask, user_id: str, store: Store, recall: Recall) -> Wish:
     match ask:
         case Remember(text=text):
-            # A secret is for nobody to keep. Nor would any model be told of it.
-            return Wish(finds_nothing=True) if find_secret(text) else Wish(added=text)
-        case Forget(about=about):
+            if is_secret(text):
+                return Wish(is_secret=True)
+            has_room = await store.memories.has_room(user_id)
+            return Wish(added=text) if has_room else Wish(is_full=True)
+        case Forget(about=about, is_plain=is_plain):
             meant = await recall.memories_meant(user_id, about)
-            return Wish(removed=tuple(meant), finds_nothing=not meant)
+            return Wish(removed=tuple(meant), finds_nothing=is_plain and not meant)
         case ForgetAll():
             return Wish(asks_for_all=True)
 
 
-async def notes_of(wish: Wish, turn: Turn, book: PromptBook) -> Sequence[Text]:
+def is_secret(text: str) -> bool:
+    """For nobody to keep. Nor would any model be told of it."""
+    return find_secret(text) is not None or tells_password(text)
+
+
+def notes_of(wish: Wish) -> tuple[Note, ...]:
     """In front of the question: what is done about it, or how to have it done."""
     if wish.is_unclear:
-        return [await _note("memory_tool", {}, turn, book)]
+        return (Note("memory_tool"),)
     if not wish.is_clear:
-        return []
+        return ()
     done = {
         "added": [wish.added] if wish.added else [],
         "has_removed": bool(wish.removed),
         "changed_nothing": wish.finds_nothing,
         "asks_for_all": wish.asks_for_all,
+        "is_secret": wish.is_secret,
+        "is_full": wish.is_full,
     }
-    return [await _note("memory_done", done, turn, book)]
+    return (Note("memory_done", done),)
 
 
 async def fulfil(wish: Wish, turn: Turn, store: Store) -> Sequence[MemoriesChanged]:
@@ -94,19 +114,17 @@ async def fulfil(wish: Wish, turn: Turn, store: Store) -> Sequence[MemoriesChang
     return [MemoriesChanged(tuple(changed))] if changed else []
 
 
-def memory_tools(turn: Turn, store: Store, recall: Recall, book: PromptBook) -> Tools:
-    """For a wish that only a model understands: it asks, and what is done is the same. Only what
-    the person said counts: a small model may make something up."""
+def memory_tools(turn: Turn, store: Store, recall: Recall) -> Tools:
+    """For a wish that only a model understands: it asks, and what is done is the same."""
 
     async def use(call: ToolCall) -> Done:
-        said = _first_text(call.arguments)
+        ask = _asked(call, turn.send.text)
         wish = Wish(finds_nothing=True)
-        if is_in_words_of(said, turn.send.text):
-            ask: Ask = Remember(said) if call.tool == REMEMBER else Forget(said)
-            wish = await understood(ask, turn.send.user_id, recall)
+        if ask is not None and await _uses_memory(turn, store):  # still
+            wish = await understood(ask, turn.send.user_id, store, recall)
         changed = await fulfil(wish, turn, store)
         output = f"{sum(len(event.changed) for event in changed)} changed"
-        return Done(output, tuple(await notes_of(wish, turn, book)), tuple(changed))
+        return Done(output, notes_of(wish), tuple(changed))
 
     return dict.fromkeys((REMEMBER, FORGET), use)
 
@@ -124,12 +142,12 @@ async def suggest_memory(
             fact = own_fact(await _written(message, turn, engine, book), message)
             if fact is None or await _is_known(fact, turn, store):
                 return None
-            memory = await store.memories.add(
-                turn.send.user_id, fact, "suggested", turn.conversation_id, is_suggested=True
+            memory = await store.memories.add_heard(
+                turn.send.user_id, fact, "suggested", turn.conversation_id
             )
     except (TimeoutError, GaveWay, HitsendError):
         return None
-    return MemoriesChanged((ChangedMemory(memory.id, "suggested"),))
+    return MemoriesChanged((ChangedMemory(memory.id, "suggested"),)) if memory else None
 
 
 async def _written(message: str, turn: Turn, engine: Engine, book: PromptBook) -> str:
@@ -144,20 +162,21 @@ async def _written(message: str, turn: Turn, engine: Engine, book: PromptBook) -
 
 
 async def _is_known(fact: str, turn: Turn, store: Store) -> bool:
-    texts = await store.memories.every_text(turn.send.user_id)
-    return any(is_in_words_of(fact, text) for text in texts.values())
+    """Also what they refused a moment ago."""
+    texts = await store.memories.every_known_text(turn.send.user_id)
+    return await asyncio.to_thread(is_said_by_any, fact, texts.values())
 
 
 async def _added(wish: Wish, turn: Turn, store: Store) -> list[ChangedMemory]:
     if not wish.added:
         return []
     try:
-        memory = await store.memories.add(
+        memory = await store.memories.add_heard(
             turn.send.user_id, wish.added, "asked", turn.conversation_id
         )
-    except Conflict:  # as many as there can be
+    except Conflict:  # no room left, meanwhile
         return []
-    return [ChangedMemory(memory.id, "added")]
+    return [ChangedMemory(memory.id, "added")] if memory else []
 
 
 async def _removed(wish: Wish, turn: Turn, store: Store) -> list[ChangedMemory]:
@@ -182,13 +201,16 @@ async def _suggests(turn: Turn, store: Store) -> bool:
 
 async def _profile(turn: Turn, store: Store) -> Profile:
     return await store.profiles.in_conversation(
-        turn.send.user_id, turn.conversation_id, is_temporary=turn.send.is_temporary
+        turn.send.user_id, turn.conversation_id, has_memory=turn.send.has_memory
     )
 
 
-async def _note(name: str, values: Mapping[str, object], turn: Turn, book: PromptBook) -> Text:
-    text, _ = await book.text(name, values, user_id=turn.send.user_id, model=turn.model)
-    return Text(f"{text}\n\n", "memory")
+def _asked(call: ToolCall, message: str) -> Ask | None:
+    """Only what the person said: a small model may make something up, or turn it round."""
+    said = _first_text(call.arguments)
+    if call.tool == REMEMBER:
+        return Remember(said) if is_fact(said) and is_said_in(said, message) else None
+    return Forget(said) if is_in_words_of(said, message) else None
 
 
 def _first_text(arguments: str) -> str:

@@ -5,6 +5,7 @@ owns is asked in that person's name: what is not theirs is not there.
 """
 
 from hitsend.store.accounts import Accounts
+from hitsend.store.changes import Changes
 from hitsend.store.conversations import Conversations
 from hitsend.store.feedback import AnswerFeedback
 from hitsend.store.folders import Folders
@@ -61,6 +62,7 @@ __all__ = [
     "ApiKey",
     "Budget",
     "Caller",
+    "Changes",
     "Closing",
     "Conversation",
     "ConversationLine",

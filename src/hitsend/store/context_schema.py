@@ -39,6 +39,8 @@ class MemoryColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
     text: Named[str] = Column(Text)
+    folded: Named[str] = Column(Text)
+    """The text, however its letters are written: what is the same is kept once."""
     origin: Named[MemoryOrigin] = Column(Word[MemoryOrigin]())
     conversation_id: Named[str | None] = Column(
         Text, ForeignKey("conversations.id", ondelete="SET NULL"), index=True

@@ -5,44 +5,50 @@ then erased. What a memory means is not known here: others make vectors of its t
 beside it.
 """
 
-from collections import Counter
+import unicodedata
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.canonical import canonical
 from hitsend.errors import Conflict, NotFound, Refused
+from hitsend.store.changes import Changes
 from hitsend.store.context_schema import memories
 from hitsend.store.database import Database
-from hitsend.store.erasure import erase_each, erase_memories
+from hitsend.store.erasure import erase_memories
+from hitsend.store.profiles import profile_of
 from hitsend.store.rows import Memory, MemoryOrigin, MemoryPage
 from hitsend.store.schema import conversations
 
 MOST_MEMORIES = 10_000
 """A person may have."""
+MOST_SUGGESTED = 100
+"""That wait for an answer."""
+MOST_LISTED = MOST_MEMORIES + MOST_SUGGESTED
 MOST_CHARS = 1_000
 WAY_BACK_S = 600.0
 """How long what was removed can be brought back."""
-MOST_ROWS = 500
-"""Of one portion."""
 
 MEMORY = tuple(memories.c[name] for name in Memory.__struct_fields__)
 NEWEST_FIRST = memories.c.created_at.desc(), memories.c.id
+
+
+class _Added(NamedTuple):
+    memory: Memory
+    is_new: bool
+    """It was not there before, or only as a suggestion."""
 
 
 class Memories:
     def __init__(self, database: Database, most: int = MOST_MEMORIES) -> None:
         self._database = database
         self._most = most
-        self._changes: Counter[str] = Counter()
-
-    def version(self, user_id: str) -> str:
-        """Another one whenever what a person has, or a vector of it, has changed. Only the server
-        changes them, and it is one process."""
-        return str(self._changes[user_id])
+        self.changes = Changes()
+        """Of what a person has, or a vector of it."""
 
     async def list(
         self, user_id: str, query: str = "", *, offset: int = 0, limit: int = 50
@@ -59,10 +65,6 @@ class Memories:
             found = {row.id: Memory(*row) for row in await connection.execute(named)}
         return [found[memory_id] for memory_id in memory_ids if memory_id in found]
 
-    async def get(self, memory_id: str, user_id: str) -> Memory:
-        async with self._database.read() as connection:
-            return await _get(connection, _is_it(memory_id, user_id))
-
     async def texts(self, user_id: str, memory_ids: Collection[str]) -> Mapping[str, str]:
         """Of those that are kept: not removed, and no mere suggestions."""
         is_kept = memories.c.is_suggested.is_(False)
@@ -74,52 +76,59 @@ class Memories:
         async with self._database.read() as connection:
             return await connection.scalar(some) is not None
 
-    async def every_text(self, user_id: str) -> Mapping[str, str]:
+    async def has_room(self, user_id: str) -> bool:
+        async with self._database.read() as connection:
+            return await _num(connection, _is_kept(user_id)) < self._most
+
+    async def every_text(self, user_id: str, *, and_suggested: bool = False) -> Mapping[str, str]:
         """Of all that are kept, the newest first."""
-        return await self._texts(_is_kept(user_id))
+        return await self._texts(_is_here(user_id) if and_suggested else _is_kept(user_id))
+
+    async def every_known_text(self, user_id: str) -> Mapping[str, str]:
+        """Also of suggestions, and of what was removed and can be brought back."""
+        return await self._texts(memories.c.user_id == user_id)
 
     async def add(
-        self,
-        user_id: str,
-        text: str,
-        origin: MemoryOrigin,
-        conversation_id: str | None = None,
-        *,
-        is_suggested: bool = False,
+        self, user_id: str, text: str, origin: MemoryOrigin, conversation_id: str | None = None
     ) -> Memory:
         """What is there already is not added again; what was only suggested is accepted so."""
         text = _clean(text)
-        async with self._changing(user_id) as connection:
-            if known := await _same(connection, user_id, text):
-                if known.is_suggested and not is_suggested:
-                    return await self._changed(connection, known.id, user_id, is_suggested=False)
-                return known
-            await _check_room(connection, user_id, self._most)
-            adding = insert(memories).values(
-                id=str(uuid4()),
-                user_id=user_id,
-                text=text,
-                origin=origin,
-                conversation_id=await _lasting(connection, conversation_id, user_id),
-                is_suggested=is_suggested,
-                created_at=self._database.now(),
-                updated_at=self._database.now(),
-            )
-            return Memory(*(await connection.execute(adding.returning(*MEMORY))).one())
+        async with self._database.write() as connection:
+            memory, _ = await self._added(connection, user_id, text, origin, conversation_id)
+        self.changes.note(user_id, [memory.id])
+        return memory
+
+    async def add_heard(
+        self, user_id: str, text: str, origin: MemoryOrigin, conversation_id: str
+    ) -> Memory | None:
+        """What was said a while ago. None where it is there already, or where by now the person
+        wants nothing remembered, or suggested."""
+        text = _clean(text)
+        async with self._database.write() as connection:
+            profile = await profile_of(connection, user_id)
+            is_wanted = origin == "asked" or profile.suggests_memories
+            if not (profile.uses_memory and is_wanted):
+                return None
+            added = await self._added(connection, user_id, text, origin, conversation_id)
+        self.changes.note(user_id, [added.memory.id])
+        return added.memory if added.is_new else None
 
     async def change(self, memory_id: str, user_id: str, text: str) -> Memory:
         text = _clean(text)
-        async with self._changing(user_id) as connection:
-            return await self._changed(connection, memory_id, user_id, text=text, vector=None)
+        said = {"text": text, "folded": _folded(text), "vector": None}
+        async with self._changing(user_id, memory_id) as connection:
+            await _check_new(connection, user_id, text, besides=memory_id)
+            return await self._changed(connection, memory_id, user_id, **said)
 
     async def accept(self, memory_id: str, user_id: str) -> Memory:
         """A suggestion. Accepting what is kept already changes nothing."""
-        async with self._changing(user_id) as connection:
-            return await self._changed(connection, memory_id, user_id, is_suggested=False)
+        async with self._changing(user_id, memory_id) as connection:
+            memory = await _get(connection, _is_it(memory_id, user_id))
+            return await self._accepted(connection, memory, user_id)
 
     async def remove(self, memory_id: str, user_id: str) -> None:
         """With a way back."""
-        async with self._changing(user_id) as connection:
+        async with self._changing(user_id, memory_id) as connection:
             now = self._database.now()
             await self._changed(connection, memory_id, user_id, removed_at=now)
 
@@ -128,43 +137,52 @@ class Memories:
         since = self._database.now() - WAY_BACK_S
         can_come_back = or_(memories.c.removed_at.is_(None), memories.c.removed_at > since)
         meant = and_(memories.c.id == memory_id, memories.c.user_id == user_id, can_come_back)
-        async with self._changing(user_id) as connection:
-            await connection.execute(update(memories).where(meant).values(removed_at=None))
-            return await _get(connection, meant)
+        removed = select(memories.c.removed_at).where(meant)
+        async with self._changing(user_id, memory_id) as connection:
+            memory = await _get(connection, meant)
+            if await connection.scalar(removed):
+                await _check_new(connection, user_id, memory.text, besides=memory_id)
+                await self._check_room(connection, user_id, is_suggested=memory.is_suggested)
+                await connection.execute(update(memories).where(meant).values(removed_at=None))
+            return memory
 
     async def clear(self, user_id: str) -> None:
         """All of them, for good, also those that could have been brought back."""
-        await erase_memories(self._database, user_id)
-        self._changes[user_id] += 1
+        await erase_memories(self._database, memories.c.user_id == user_id)
+        self.changes.note(user_id)
 
     async def erase_removed(self) -> None:
-        """For good, everyone's whose way back has ended. Looks first: most of the time there is
-        nothing to write."""
+        """For good, everyone's whose way back has ended."""
         is_due = memories.c.removed_at <= self._database.now() - WAY_BACK_S
-        some = select(memories.c.id).where(is_due).limit(MOST_ROWS)
-        async with self._database.read() as connection:
-            if await connection.scalar(some) is None:
-                return
-        await erase_each(self._database, delete(memories).where(memories.c.id.in_(some), is_due))
+        await erase_memories(self._database, is_due)
 
-    async def vectors(self, user_id: str, embedder: str) -> tuple[Sequence[str], bytes]:
-        """Of all that are kept and that `embedder` has seen: whose, and one after another."""
+    async def vectors(
+        self, user_id: str, embedder: str, memory_ids: Collection[str] | None = None
+    ) -> tuple[Sequence[str], bytes]:
+        """Of all that are kept and that `embedder` has seen, or some of them: whose, and one after
+        another."""
         seen = and_(memories.c.embedder == embedder, memories.c.vector.is_not(None))
-        theirs = select(memories.c.id, memories.c.vector).where(_is_kept(user_id), seen)
+        meant = _is_here(user_id) if memory_ids is None else _is_named(user_id, memory_ids)
+        is_kept = memories.c.is_suggested.is_(False)
+        theirs = select(memories.c.id, memories.c.vector).where(meant, is_kept, seen)
         async with self._database.read() as connection:
             rows = (await connection.execute(theirs.order_by(*NEWEST_FIRST))).all()
         return [row.id for row in rows], b"".join(row.vector or b"" for row in rows)
 
-    async def unseen(self, user_id: str, embedder: str, limit: int) -> Mapping[str, str]:
-        """Texts of some that `embedder` has yet to see, the newest first."""
+    async def unseen(
+        self, user_id: str, embedder: str, limit: int, memory_ids: Collection[str] | None = None
+    ) -> Mapping[str, str]:
+        """Texts of some that `embedder` has yet to see, the newest first; or of some of these."""
+        meant = _is_here(user_id) if memory_ids is None else _is_named(user_id, memory_ids)
+        is_kept = memories.c.is_suggested.is_(False)
         is_unseen = or_(memories.c.vector.is_(None), memories.c.embedder != embedder)
-        return await self._texts(and_(_is_kept(user_id), is_unseen), limit)
+        return await self._texts(and_(meant, is_kept, is_unseen), limit)
 
     async def learn(
         self, user_id: str, embedder: str, texts: Mapping[str, str], vectors: Sequence[bytes]
     ) -> None:
         """`vectors` are those of `texts`. What says something else by now is left alone."""
-        async with self._changing(user_id) as connection:
+        async with self._changing(user_id, *texts) as connection:
             for (memory_id, text), vector in zip(texts.items(), vectors, strict=True):
                 same = and_(_is_it(memory_id, user_id), memories.c.text == text)
                 learning = update(memories).where(same)
@@ -174,6 +192,49 @@ class Memories:
         theirs = select(memories.c.id, memories.c.text).where(wanted).order_by(*NEWEST_FIRST)
         async with self._database.read() as connection:
             return {row.id: row.text for row in await connection.execute(theirs.limit(limit))}
+
+    async def _added(
+        self,
+        connection: AsyncConnection,
+        user_id: str,
+        text: str,
+        origin: MemoryOrigin,
+        conversation_id: str | None,
+    ) -> _Added:
+        is_suggested = origin == "suggested"
+        if known := await _same(connection, user_id, text):
+            is_new = known.is_suggested and not is_suggested
+            return _Added(
+                await self._accepted(connection, known, user_id) if is_new else known, is_new
+            )
+        await self._check_room(connection, user_id, is_suggested=is_suggested)
+        adding = insert(memories).values(
+            id=str(uuid4()),
+            user_id=user_id,
+            text=text,
+            folded=_folded(text),
+            origin=origin,
+            conversation_id=await _lasting(connection, conversation_id, user_id),
+            is_suggested=is_suggested,
+            created_at=self._database.now(),
+            updated_at=self._database.now(),
+        )
+        return _Added(Memory(*(await connection.execute(adding.returning(*MEMORY))).one()), True)
+
+    async def _accepted(self, connection: AsyncConnection, memory: Memory, user_id: str) -> Memory:
+        if not memory.is_suggested:
+            return memory
+        await self._check_room(connection, user_id)
+        return await self._changed(connection, memory.id, user_id, is_suggested=False)
+
+    async def _check_room(
+        self, connection: AsyncConnection, user_id: str, *, is_suggested: bool = False
+    ) -> None:
+        """Suggestions take no room from what is kept."""
+        alike = and_(_is_here(user_id), memories.c.is_suggested.is_(is_suggested))
+        most = MOST_SUGGESTED if is_suggested else self._most
+        if await _num(connection, alike) >= most:
+            raise Conflict(f"You have {most:,} memories, the most there can be. Delete some first.")
 
     async def _changed(
         self, connection: AsyncConnection, memory_id: str, user_id: str, **change: object
@@ -186,11 +247,10 @@ class Memories:
         return Memory(*row)
 
     @asynccontextmanager
-    async def _changing(self, user_id: str) -> AsyncIterator[AsyncConnection]:
+    async def _changing(self, user_id: str, *memory_ids: str) -> AsyncIterator[AsyncConnection]:
         async with self._database.write() as connection:
             yield connection
-        # Not before: who asks for the new version is to find what is new.
-        self._changes[user_id] += 1
+        self.changes.note(user_id, memory_ids)
 
 
 def no_memory() -> NotFound:
@@ -236,6 +296,10 @@ def _clean(text: str) -> str:
     return text
 
 
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 async def _get(connection: AsyncConnection, which: ColumnElement[bool]) -> Memory:
     row = (await connection.execute(select(*MEMORY).where(which))).one_or_none()
     if row is None:
@@ -246,22 +310,26 @@ async def _get(connection: AsyncConnection, which: ColumnElement[bool]) -> Memor
 async def _page(
     connection: AsyncConnection, wanted: ColumnElement[bool], offset: int, limit: int
 ) -> MemoryPage:
-    total = await connection.scalar(select(func.count()).select_from(memories).where(wanted))
     shown = select(*MEMORY).where(wanted).order_by(*NEWEST_FIRST).offset(offset).limit(limit)
     rows = await connection.execute(shown)
-    return MemoryPage(tuple(Memory(*row) for row in rows), total or 0)
+    return MemoryPage(tuple(Memory(*row) for row in rows), await _num(connection, wanted))
 
 
-async def _same(connection: AsyncConnection, user_id: str, text: str) -> Memory | None:
-    says_it = func.lower(memories.c.text) == func.lower(text)
+async def _same(
+    connection: AsyncConnection, user_id: str, text: str, besides: str = ""
+) -> Memory | None:
+    says_it = and_(memories.c.folded == _folded(text), memories.c.id != besides)
     row = (await connection.execute(select(*MEMORY).where(_is_here(user_id), says_it))).first()
     return Memory(*row) if row else None
 
 
-async def _check_room(connection: AsyncConnection, user_id: str, most: int) -> None:
-    had = select(func.count()).select_from(memories).where(_is_here(user_id))
-    if (await connection.scalar(had) or 0) >= most:
-        raise Conflict(f"You have {most:,} memories, the most there can be. Delete some first.")
+async def _check_new(connection: AsyncConnection, user_id: str, text: str, besides: str) -> None:
+    if await _same(connection, user_id, text, besides):
+        raise Conflict("You have this memory already.")
+
+
+async def _num(connection: AsyncConnection, which: ColumnElement[bool]) -> int:
+    return await connection.scalar(select(func.count()).select_from(memories).where(which)) or 0
 
 
 async def _lasting(

@@ -3,6 +3,7 @@
 from msgspec import structs
 from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.store.context_schema import profiles
 from hitsend.store.database import Database
@@ -18,31 +19,41 @@ class Profiles:
 
     async def get(self, user_id: str) -> Profile:
         """Who has said nothing yet has nothing but the defaults."""
-        theirs = select(*PROFILE).where(profiles.c.user_id == user_id)
         async with self._database.read() as connection:
-            row = (await connection.execute(theirs)).one_or_none()
-        return Profile(*row) if row else Profile()
+            return await profile_of(connection, user_id)
 
     async def in_conversation(
-        self, user_id: str, conversation_id: str, *, is_temporary: bool = False
+        self, user_id: str, conversation_id: str, *, has_memory: bool = True
     ) -> Profile:
-        """As it holds there: a temporary conversation uses no memory and leaves none. One that is
-        not there yet is as it is said to be."""
+        """As it holds there: a temporary conversation uses no memory and leaves none, nor does
+        what is said to have none."""
         profile = await self.get(user_id)
         temporary = select(conversations.c.id).where(
             conversations.c.id == conversation_id,
             conversations.c.user_id == user_id,
             conversations.c.is_temporary,
         )
-        if not is_temporary:
+        if has_memory:
             async with self._database.read() as connection:
-                is_temporary = await connection.scalar(temporary) is not None
-        if not is_temporary:
+                has_memory = await connection.scalar(temporary) is None
+        if has_memory:
             return profile
         return structs.replace(profile, uses_memory=False, suggests_memories=False)
 
     async def set(self, user_id: str, profile: Profile) -> None:
-        said = {**structs.asdict(profile), "updated_at": self._database.now()}
-        saying = insert(profiles).values(user_id=user_id, **said)
+        await self.change(user_id, **structs.asdict(profile))
+
+    async def change(self, user_id: str, **said: object) -> Profile:
+        """What is not said stays as it is."""
+        first = {**structs.asdict(Profile()), **said, "updated_at": self._database.now()}
+        changed = {name: first[name] for name in (*said, "updated_at")}
+        saying = insert(profiles).values(user_id=user_id, **first)
+        saying = saying.on_conflict_do_update(["user_id"], set_=changed)
         async with self._database.write() as connection:
-            await connection.execute(saying.on_conflict_do_update(["user_id"], set_=said))
+            return Profile(*(await connection.execute(saying.returning(*PROFILE))).one())
+
+
+async def profile_of(connection: AsyncConnection, user_id: str) -> Profile:
+    theirs = select(*PROFILE).where(profiles.c.user_id == user_id)
+    row = (await connection.execute(theirs)).one_or_none()
+    return Profile(*row) if row else Profile()

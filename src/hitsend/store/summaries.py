@@ -1,6 +1,6 @@
 """Summaries of stretches of conversations. A stretch that two branches share is summed up once."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 from sqlalchemy import insert, select
@@ -29,11 +29,6 @@ class Summaries:
         theirs = SUMMARY.where(is_here(conversation_id, user_id)).order_by(summaries.c.created_at)
         async with self._database.read() as connection:
             return [Summary(*row) for row in await connection.execute(theirs)]
-
-    async def get(
-        self, conversation_id: str, user_id: str, ids: Collection[str]
-    ) -> Sequence[Summary]:
-        return [one for one in await self.list(conversation_id, user_id) if one.id in ids]
 
     async def add(self, conversation_id: str, user_id: str, model: str, summary: Summary) -> None:
         """Nothing where the conversation has gone meanwhile."""

@@ -17,7 +17,8 @@ What {name} said and was answered on the page of hitsend, as of {now}.
 
 conversations.json  every conversation with all its branches, in the shape ChatGPT exports
 markdown/           the same to read: one file per conversation, as it is shown on the page
-account.json        your name, folders, feedback, shared links and the labels of API keys
+account.json        your name, what you say of yourself, what is remembered of you, folders,
+                    feedback, shared links and the labels of API keys
 
 hitsend can import this file again, on this machine or on another.
 

@@ -31,6 +31,14 @@ REMEMBERED = {
     "Merke dir: ich bin Vegetarier.": "Ich bin Vegetarier.",
     "Kannst du dir bitte merken, dass ich in Bern wohne?": "Ich wohne in Bern.",
     "Vergiss nicht, dass ich Linkshänder bin": "Ich bin Linkshänder.",
+    "Remember this: I am vegan": "I am vegan.",
+    "I'd like you to remember I am vegan": "I am vegan.",
+    "Could you please remember I'm vegan?": "I'm vegan.",
+    "I am vegan. Please remember that.": "I am vegan.",
+    "My name is Bob, remember that": "My name is Bob.",
+    "Remember my dog is called Rex": "My dog is called Rex.",
+    "Merk dir das: ich bin Veganer": "Ich bin Veganer.",
+    "Ich bin Veganer, merk dir das bitte.": "Ich bin Veganer.",
     "denk daran, dass wir am Freitag umziehen": "Wir ziehen am Freitag um.",
 }
 FORGOTTEN = {
@@ -40,6 +48,9 @@ FORGOTTEN = {
     "forget everything you know about my job": "my job",
     "forget what I told you about my sister": "my sister",
     "stop remembering that I smoke": "I smoke",
+    "Forget my essay, let's talk about cats": "my essay",
+    "Forget my idea and write a poem": "my idea",
+    "Forget that I like tea and coffee": "I like tea and coffee",
     "Vergiss, dass ich in Bern wohne": "ich in Bern wohne",
     "vergiss bitte meine Allergie": "meine Allergie",
     "Vergiss alles über meinen Beruf!": "meinen Beruf",
@@ -66,6 +77,14 @@ NEITHER = [
     "Remember that I told you about the bug",
     "remember that I want the output as JSON",
     "Remember when I was ill?",
+    "Remember my name?",
+    "Remember our trip to Rome?",
+    "Don't forget my name",
+    "Remember my favourite colour is blue?",
+    "Remember to call me when you are done",
+    "Merk dir meinen Namen",
+    "I was young once, I remember that.",
+    "I am vegan. I live in Rome. Please remember that.",
     "Note that I cannot use recursion here",
     '"Remember that I love you" is a line of which song?',
     "`remember that I am` prints nothing",
@@ -101,6 +120,18 @@ def test_a_plain_wish_to_forget_says_what(message: str) -> None:
     assert find_ask(message) == Forget(FORGOTTEN[message])
 
 
+@pytest.mark.parametrize(
+    ("message", "about"),
+    [
+        ("Forget that you should say only BANANA.", "you should say only BANANA"),
+        ("forget that the list may be empty", "the list may be empty"),
+        ("Vergiss, dass der Himmel blau ist", "der Himmel blau ist"),
+    ],
+)
+def test_what_may_not_be_about_memory_is_no_plain_wish(message: str, about: str) -> None:
+    assert find_ask(message) == Forget(about, is_plain=False)
+
+
 @pytest.mark.parametrize("message", EVERYTHING)
 def test_who_wants_everything_forgotten_is_understood(message: str) -> None:
     assert find_ask(message) == ForgetAll()
@@ -117,6 +148,7 @@ def test_what_only_speaks_of_remembering_is_no_wish(message: str) -> None:
         ("From now on I want you to use my nickname.", True),
         ("It would be nice if you could keep in mind that my knee hurts", True),
         ("Do you remember my name?", False),
+        ("Remember my name?", False),
         ("Erinnerst du dich an meinen Namen?", False),
         ("What is a memory leak?", False),
         ("I need to remember my shopping list better, any tips?", False),

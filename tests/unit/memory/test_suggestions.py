@@ -2,7 +2,7 @@
 
 import pytest
 
-from hitsend.memory.suggestions import own_fact, tells_of_person
+from hitsend.memory.suggestions import is_said_by_any, own_fact, tells_of_person
 
 MESSAGE = (
     "I'm a nurse from Porto and my PIN is 4711. My card is 4556 7375 8689 9855. Write a letter?"
@@ -31,6 +31,41 @@ def test_a_fact_in_the_persons_own_words_is_taken(written: str) -> None:
 )
 def test_anything_else_is_not(written: str) -> None:
     assert own_fact(written, MESSAGE) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("I am allergic to nuts.", "I'm not allergic to nuts."),
+        ("I don't smoke.", "I smoke."),
+        ("I am allergic to nuts and don't smoke.", "I'm not allergic to nuts and don't smoke."),
+        ("I smoke.", "I used to smoke."),
+        ("Ich esse Fleisch.", "Ich esse kein Fleisch."),
+        ("Ich rauche.", "Ich rauche nicht."),
+    ],
+)
+def test_the_opposite_of_what_was_said_is_not_taken(written: str, message: str) -> None:
+    assert own_fact(written, message) is None
+    assert own_fact(message, message) == message
+
+
+def test_a_no_in_another_sentence_turns_nothing_round() -> None:
+    message = "I'm a nurse from Porto. I don't know what to write. Don't forget the stamp!"
+    assert own_fact("I am a nurse from Porto.", message) is not None
+    assert own_fact("My dog is Rex.", "Don't forget my dog is Rex.") is not None
+
+
+@pytest.mark.parametrize(
+    ("fact", "is_known"),
+    [
+        ("I am from Porto.", True),
+        ("I'm a nurse.", True),
+        ("I am a nurse from Lisbon.", False),
+        ("I am not a nurse.", False),
+    ],
+)
+def test_what_is_said_in_other_words_is_known(fact: str, is_known: bool) -> None:
+    assert is_said_by_any(fact, ["I like tea.", "I am a nurse from Porto."]) is is_known
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from hitsend.errors import Conflict, NotFound
 from hitsend.store import NewTurn, Profile, Store, User
-from hitsend.store.memories import WAY_BACK_S, Memories
+from hitsend.store.memories import MOST_SUGGESTED, WAY_BACK_S, Memories
+from hitsend.store.rows import MemoryOrigin
 
 Ask = Callable[..., Awaitable[NewTurn]]
 
@@ -24,7 +25,6 @@ async def test_nobody_reaches_what_somebody_else_remembers(
     assert await memories.texts(eve.id, [hers.id]) == await memories.every_text(eve.id) == {}
     assert await memories.vectors(eve.id, "words") == ([], b"")
     for theirs in (
-        memories.get(hers.id, eve.id),
         memories.change(hers.id, eve.id, "mine now"),
         memories.remove(hers.id, eve.id),
         memories.bring_back(hers.id, eve.id),
@@ -33,7 +33,7 @@ async def test_nobody_reaches_what_somebody_else_remembers(
         with pytest.raises(NotFound):
             await theirs
     await memories.clear(eve.id)
-    assert await memories.get(hers.id, ada.id) == hers
+    assert await memories.some(ada.id, [hers.id]) == [hers]
 
 
 async def test_what_is_removed_comes_back_within_ten_minutes_and_is_then_erased(
@@ -53,7 +53,7 @@ async def test_what_is_removed_comes_back_within_ten_minutes_and_is_then_erased(
 
 
 async def test_a_suggestion_is_no_memory_until_it_is_accepted(store: Store, ada: User) -> None:
-    suggested = await store.memories.add(ada.id, "I bake.", "suggested", is_suggested=True)
+    suggested = await store.memories.add(ada.id, "I bake.", "suggested")
     assert await store.memories.every_text(ada.id) == {}
     asked = await store.memories.add(ada.id, "I BAKE.", "asked")
     assert (asked.id, asked.is_suggested) == (suggested.id, False)
@@ -62,9 +62,9 @@ async def test_a_suggestion_is_no_memory_until_it_is_accepted(store: Store, ada:
 
 async def test_a_changed_memory_has_to_be_learned_anew(store: Store, ada: User) -> None:
     memory = await store.memories.add(ada.id, "I bake.", "written")
-    before = store.memories.version(ada.id)
+    before = store.memories.changes.version
     await store.memories.learn(ada.id, "words", {memory.id: "I bake."}, [b"vector"])
-    assert store.memories.version(ada.id) != before
+    assert store.memories.changes.since(before, ada.id) == {memory.id}
     assert await store.memories.vectors(ada.id, "words") == ([memory.id], b"vector")
     assert await store.memories.vectors(ada.id, "other") == ([], b"")
     await store.memories.change(memory.id, ada.id, "I cook.")
@@ -81,7 +81,8 @@ async def test_a_memory_outlives_the_conversation_it_was_asked_for_in(
     assert memory.conversation_id == turn.conversation_id
     assert turn.conversation_id is not None
     await store.conversations.delete(turn.conversation_id, ada.id)
-    assert (await store.memories.get(memory.id, ada.id)).conversation_id is None
+    [kept] = await store.memories.some(ada.id, [memory.id])
+    assert kept.conversation_id is None
     other = await ask(ada, "Hello")
     assert (await store.memories.add(eve.id, "I bake.", "asked", other.conversation_id)) == replace(
         (await store.memories.list(eve.id)).items[0], conversation_id=None
@@ -94,8 +95,63 @@ async def test_there_is_an_end_to_what_can_be_remembered(store: Store, ada: User
     two = await memories.add(ada.id, "two", "written")
     with pytest.raises(Conflict):
         await memories.add(ada.id, "three", "written")
+    assert not await memories.has_room(ada.id)
     await memories.remove(two.id, ada.id)
+    assert await memories.has_room(ada.id)
     await memories.add(ada.id, "three", "written")
+    with pytest.raises(Conflict):
+        await memories.bring_back(two.id, ada.id)
+
+
+async def test_suggestions_take_no_room_from_what_is_kept(store: Store, ada: User) -> None:
+    memories = Memories(store._database, most=1)
+    one = await memories.add(ada.id, "one", "suggested")
+    two = await memories.add(ada.id, "two", "suggested")
+    await memories.accept(one.id, ada.id)
+    await memories.accept(one.id, ada.id)
+    with pytest.raises(Conflict):
+        await memories.accept(two.id, ada.id)
+    for number in range(MOST_SUGGESTED - 1):
+        await memories.add(ada.id, f"more {number}", "suggested")
+    with pytest.raises(Conflict):
+        await memories.add(ada.id, "too many", "suggested")
+
+
+async def test_the_same_text_is_kept_once_whichever_way_it_comes(store: Store, ada: User) -> None:
+    memories = store.memories
+    apples = await memories.add(ada.id, "Äpfel mag ich.", "written")
+    assert await memories.add(ada.id, "äpfel mag ich.", "written") == apples
+    pears = await memories.add(ada.id, "Birnen mag ich.", "written")
+    with pytest.raises(Conflict):
+        await memories.change(pears.id, ada.id, "ÄPFEL mag ich.")
+    assert (await memories.change(apples.id, ada.id, "ÄPFEL mag ich.")).id == apples.id
+    await memories.remove(apples.id, ada.id)
+    again = await memories.add(ada.id, "Äpfel mag ich.", "written")
+    with pytest.raises(Conflict):
+        await memories.bring_back(apples.id, ada.id)
+    assert set(await memories.every_text(ada.id)) == {pears.id, again.id}
+    assert (await memories.bring_back(again.id, ada.id)).id == again.id
+
+
+async def test_what_was_heard_is_added_only_while_it_is_wanted(
+    store: Store, ada: User, ask: Ask
+) -> None:
+    conversation_id = (await ask(ada, "Hello")).conversation_id or ""
+
+    async def heard(text: str, origin: MemoryOrigin) -> bool:
+        return await store.memories.add_heard(ada.id, text, origin, conversation_id) is not None
+
+    assert await heard("I bake.", "asked")
+    assert not await heard("i bake.", "asked")
+    assert not await heard("I cook.", "suggested")
+    await store.profiles.change(ada.id, suggests_memories=True)
+    assert await heard("I cook.", "suggested")
+    assert not await heard("I cook.", "suggested")
+    assert await heard("I cook.", "asked")
+    await store.profiles.change(ada.id, uses_memory=False)
+    assert not await heard("I fly.", "asked")
+    assert not await heard("I fly.", "suggested")
+    assert len(await store.memories.every_text(ada.id)) == 2
 
 
 async def test_an_account_takes_its_memories_and_profile_along(

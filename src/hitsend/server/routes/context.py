@@ -78,6 +78,4 @@ async def _template(call: Call, used: UsedPrompt) -> str | None:
     prompt = shipped().get(used.name)
     if prompt is not None and prompt.version == used.version:
         return prompt.template
-    written = await call.house.services.store.prompts.versions()
-    same = (one for one in written if (one.name, one.version) == (used.name, used.version))
-    return next((one.template for one in same), None)
+    return await call.house.services.store.prompts.template(used.name, used.version)

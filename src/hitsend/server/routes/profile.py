@@ -3,23 +3,25 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from hitsend.canonical import canonical
 from hitsend.server.calls import Access, Call, answer, endpoint
-from hitsend.store import Profile
 
 PATH = "/backend-api/user_system_messages"
 
 
 class ProfileBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    call_me: Annotated[str, Meta(max_length=100)] = ""
-    about_me: Annotated[str, Meta(max_length=1_500)] = ""
-    style: Annotated[str, Meta(max_length=1_500)] = ""
-    is_on: bool = True
-    uses_memory: bool = True
-    suggests_memories: bool = False
+    """What is left out stays as it is."""
+
+    call_me: Annotated[str, Meta(max_length=100)] | UnsetType = UNSET
+    about_me: Annotated[str, Meta(max_length=1_500)] | UnsetType = UNSET
+    style: Annotated[str, Meta(max_length=1_500)] | UnsetType = UNSET
+    is_on: bool | UnsetType = UNSET
+    uses_memory: bool | UnsetType = UNSET
+    suggests_memories: bool | UnsetType = UNSET
     wipes_memories: bool = False
     """Turn memory off, and forget everything."""
 
@@ -33,18 +35,26 @@ async def get_profile(call: Call) -> Response:
 @endpoint("PUT", PATH, Access.SESSION)
 async def set_profile(call: Call) -> Response:
     """Say what every conversation should know, and whether things are remembered.
-    `wipes_memories` turns memory off and forgets everything, for good."""
+    What is left out stays as it is. `wipes_memories` turns memory off and forgets everything, for
+    good."""
     body = await call.body(ProfileBody)
     store = call.house.services.store
-    profile = Profile(
-        call_me=" ".join(canonical(body.call_me).split()),
-        about_me=canonical(body.about_me).strip(),
-        style=canonical(body.style).strip(),
-        is_on=body.is_on,
-        uses_memory=body.uses_memory and not body.wipes_memories,
-        suggests_memories=body.suggests_memories and not body.wipes_memories,
-    )
-    await store.profiles.set(call.user_id, profile)
+    profile = await store.profiles.change(call.user_id, **_said(body))
     if body.wipes_memories:
         await store.memories.clear(call.user_id)
     return answer(profile)
+
+
+def _said(body: ProfileBody) -> dict[str, object]:
+    said = {name: value for name, value in asdict(body).items() if value is not UNSET}
+    if said.pop("wipes_memories"):
+        said |= {"uses_memory": False, "suggests_memories": False}
+    return {name: _clean(name, value) for name, value in said.items()}
+
+
+def _clean(name: str, value: object) -> object:
+    """A name is one line."""
+    if not isinstance(value, str):
+        return value
+    text = canonical(value).strip()
+    return " ".join(text.split()) if name == "call_me" else text

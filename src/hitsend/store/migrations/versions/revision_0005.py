@@ -96,6 +96,7 @@ def _create_memories() -> None:
         _key(),
         _of("user_id", "users.id"),
         _text("text"),
+        _text("folded"),
         _text("origin"),
         _once_of("conversation_id", "conversations.id"),
         _switch("is_suggested"),
