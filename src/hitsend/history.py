@@ -32,6 +32,10 @@ class History(msgspec.Struct, frozen=True):
         return next((one for exchange in (*self.exchanges, self.asked) for one in exchange), None)
 
     @property
+    def ids(self) -> list[str]:
+        return [one.message_id for exchange in (*self.exchanges, self.asked) for one in exchange]
+
+    @property
     def seens(self) -> list[Seen]:
         return [seen_in(exchange) for exchange in self.exchanges]
 

@@ -4,11 +4,20 @@ Only names are ever stored of what a note says; it is worded anew each time. So 
 deletes is gone from every note, and what they change is changed in all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from hitsend.messages import Source, Text, UsedPrompt
 from hitsend.prompt_book import PromptBook
 from hitsend.store import Exchange, Profile, Summary
+
+
+class Note(msgspec.Struct, frozen=True):
+    """About memories, not yet worded: what a turn did for the person, or may have done."""
+
+    prompt: str
+    values: Mapping[str, object] = {}
 
 
 class Notes:
@@ -32,6 +41,9 @@ class Notes:
 
     async def memories(self, texts: Sequence[str]) -> Text | None:
         return await self._note("memory", "memory_note", memories=texts) if texts else None
+
+    async def done(self, note: Note) -> Text:
+        return await self._note("memory", note.prompt, **note.values)
 
     async def recalled(self, exchanges: Sequence[Exchange]) -> Text | None:
         if not exchanges:

@@ -1,21 +1,22 @@
 """Stretches of a conversation: which summaries tell of it, and what is to be summed up next.
 
 Pure. Along a path of messages, summaries are made one after another from the oldest message on.
-Those of a level are summed up again as they grow old, so what was long ago is told in few words.
+Where they grow too many, the older ones are summed up again, so what was long ago is told in few
+words.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise
 
 from hitsend.store import Summary
 
-NUM_MERGED = 4
-"""Summaries that become one of the next level. One more than that stays as it is: it is newest."""
 
-
-def covering(ids: Sequence[str], summaries: Sequence[Summary]) -> list[Summary]:
+def covering(
+    ids: Sequence[str], summaries: Sequence[Summary], num_first: int | None = None
+) -> list[Summary]:
     """Summaries that tell of as much of the path as there is, each message once, the oldest first.
-    Those of other branches do not belong to it."""
+    Those of other branches do not belong to it. Of the `num_first` messages, if so many are given:
+    the last of them may tell of some that follow, too."""
     place = {message_id: at for at, message_id in enumerate(ids)}
     found: dict[int, Summary] = {}
     for summary in summaries:
@@ -27,7 +28,7 @@ def covering(ids: Sequence[str], summaries: Sequence[Summary]) -> list[Summary]:
             found[first] = summary
     covered: list[Summary] = []
     at = 0
-    while at < len(ids):
+    while at < (len(ids) if num_first is None else num_first):
         if (told := found.get(at)) is not None:
             covered.append(told)
             at = place[told.last_message_id]
@@ -36,12 +37,13 @@ def covering(ids: Sequence[str], summaries: Sequence[Summary]) -> list[Summary]:
 
 
 def covered_ids(ids: Sequence[str], cover: Sequence[Summary]) -> frozenset[str]:
+    """Of the messages, those told of. The last summary may go beyond them."""
     place = {message_id: at for at, message_id in enumerate(ids)}
-    return frozenset(
-        message_id
-        for summary in cover
-        for message_id in ids[place[summary.first_message_id] : place[summary.last_message_id] + 1]
+    stretches = (
+        ids[place[one.first_message_id] : place.get(one.last_message_id, len(ids)) + 1]
+        for one in cover
     )
+    return frozenset(chain.from_iterable(stretches))
 
 
 def num_covered_from_start(ids: Sequence[str], cover: Sequence[Summary]) -> int:
@@ -50,13 +52,12 @@ def num_covered_from_start(ids: Sequence[str], cover: Sequence[Summary]) -> int:
     return next((at for at, message_id in enumerate(ids) if message_id not in covered), len(ids))
 
 
-def to_merge(cover: Sequence[Summary]) -> Sequence[Summary]:
-    """The oldest that are to become one; none while there are few."""
-    for level in sorted({summary.level for summary in cover}):
-        same = [summary for summary in cover if summary.level == level]
-        if len(same) > NUM_MERGED:
-            return same[:NUM_MERGED]
-    return ()
+def to_merge(cover: Sequence[Summary], num_chars: int) -> Sequence[Summary]:
+    """Two that are to become one; none while all have room. The oldest of those that are about as
+    coarse as one another: so none is summed up again and again."""
+    if len(cover) < 2 or sum(len(summary.text) for summary in cover) <= num_chars:
+        return ()
+    return min(pairwise(cover), key=lambda pair: abs(pair[0].level - pair[1].level))
 
 
 def num_in_stretch(lengths: Iterable[int], most: int) -> int:

@@ -7,14 +7,15 @@ from typing import TypeAlias
 import msgspec
 
 from hitsend.events import AnyEvent
-from hitsend.messages import Text, ToolCall
+from hitsend.messages import ToolCall
+from hitsend.notes import Note
 
 
 class Done(msgspec.Struct, frozen=True):
     """What came of a call."""
 
     output: str
-    notes: tuple[Text, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What the model is told of it, in front of the question."""
     events: tuple[AnyEvent, ...] = ()
 

@@ -15,7 +15,7 @@ better title for a new conversation, or something to remember, for the person to
 while the engine has nothing else to do.
 """
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,8 @@ from hitsend.events import (
     TitleChosen,
     TurnFinished,
 )
-from hitsend.messages import Text, Usage
+from hitsend.messages import Usage
+from hitsend.notes import Note
 from hitsend.prompt_book import PromptBook
 from hitsend.recall import Recall
 from hitsend.send import Send, Turn
@@ -39,7 +40,7 @@ from hitsend.settings import Settings
 from hitsend.steps.accept import accept
 from hitsend.steps.admit import admit
 from hitsend.steps.answer import answer
-from hitsend.steps.context import Sources, build_context
+from hitsend.steps.context import NOTHING, Beside, Sources, build_context
 from hitsend.steps.encode import cut_to_fit, encode_prompt, told
 from hitsend.steps.remember import (
     Wish,
@@ -49,7 +50,7 @@ from hitsend.steps.remember import (
     notes_of,
     suggest_memory,
 )
-from hitsend.steps.summarise import is_filling, summarise, to_sum_up
+from hitsend.steps.summarise import is_outgrown, summarise, to_sum_up
 from hitsend.steps.title import NUM_ANSWER_CHARS, find_title, wants_title
 from hitsend.steps.use_tools import use_tools
 from hitsend.store import Store
@@ -66,6 +67,8 @@ class Services:
     book: PromptBook
     recall: Recall
     background: Background
+    spare_time: Background
+    """What waits until the engine has nothing else to do, and would keep the rest waiting."""
 
 
 async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, None]:
@@ -75,9 +78,9 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     yield turn.started
 
     wish = await hear_wish(turn, store, services.recall, engine)
-    notes = await notes_of(wish, turn, services.book)
+    beside = Beside(notes_of(wish), forgotten=wish.removed_ids)
 
-    context, prompt = await _fitted(turn, services, notes, wish.removed_ids)
+    context, prompt = await _fitted(turn, services, WHOLE, beside)
     built, encoded = told(context, prompt)
     yield built
     yield encoded
@@ -90,8 +93,8 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
 
     ending: Ending = "stop"
     beginning = ""
-    async with aclosing(_answering(turn, prompt, num_granted, wish, services)) as answering:
-        async for event in answering:
+    async with aclosing(_answering(turn, context, prompt, num_granted, wish, services)) as events:
+        async for event in events:
             yield event
             if isinstance(event, AnswerFinished):
                 ending = event.ending
@@ -101,7 +104,7 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     yield TurnFinished(ending)
     if not turn.is_api:
         _learn_memories(turn, services)
-    if is_filling(prompt, turn):
+    if is_outgrown(context, prompt):
         _prepare_to_forget(turn, context, prompt, services)
 
     if settings.model_titles and wants_title(turn, ending) and await _is_unnamed(turn, store):
@@ -114,16 +117,18 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
 
 
 def _answering(
-    turn: Turn, prompt: Prompt, num_granted: int, wish: Wish, services: Services
+    turn: Turn, context: Context, prompt: Prompt, num_granted: int, wish: Wish, services: Services
 ) -> AsyncGenerator[AnyEvent, None]:
     """Where the model is to tell what the person wants, it has tools for that."""
     engine = services.engine
     if not wish.is_unclear:
         return answer(turn, prompt, num_granted, engine)
-    tools = memory_tools(turn, services.store, services.recall, services.book)
+    tools = memory_tools(turn, services.store, services.recall)
 
-    async def go_on(notes: Sequence[Text], used: Usage) -> AsyncGenerator[AnyEvent, None]:
-        _, prompt = await _fitted(turn, services, notes)
+    async def go_on(notes: Sequence[Note], used: Usage) -> AsyncGenerator[AnyEvent, None]:
+        # It is shown what it was before, and what came of the call.
+        beside = Beside(notes, seen=context.seen)
+        _, prompt = await _fitted(turn, services, context.cut, beside)
         num_left = max(num_granted - used.num_output_tokens, 1)
         return answer(turn, prompt, num_left, engine, tuple(tools))
 
@@ -131,14 +136,13 @@ def _answering(
 
 
 async def _fitted(
-    turn: Turn, services: Services, notes: Sequence[Text] = (), forgotten: Collection[str] = ()
+    turn: Turn, services: Services, cut: Cut | None = WHOLE, beside: Beside = NOTHING
 ) -> tuple[Context, Prompt]:
     """As much as fits. Nearly always that is all of it, at the first try."""
     instructions = services.settings.instructions
     sources = Sources(services.store, services.book, services.recall, instructions)
-    cut: Cut | None = WHOLE
     while cut is not None:
-        context = await build_context(turn, sources, cut, notes, forgotten)
+        context = await build_context(turn, sources, cut, beside)
         prompt = await encode_prompt(context, turn, services.engine)
         cut = cut_to_fit(context, prompt, turn)
     return context, prompt
@@ -156,7 +160,7 @@ def _prepare_to_forget(turn: Turn, context: Context, prompt: Prompt, services: S
     learn = partial(services.recall.learn_exchanges, conversation_id, turn.send.user_id)
     sum_up = partial(summarise, asked, services.store, services.engine, services.book)
     services.background.want(f"exchanges:{conversation_id}", learn)
-    services.background.want(f"summaries:{conversation_id}", sum_up)
+    services.spare_time.want(f"summaries:{conversation_id}", sum_up)
 
 
 async def _is_unnamed(turn: Turn, store: Store) -> bool:

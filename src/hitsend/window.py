@@ -9,7 +9,8 @@ turn would be read anew every time.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -31,9 +32,20 @@ GIVES_WAY: tuple[Source, ...] = ("recalled", "summary", "memory")
 """Before the newest exchanges do, and in this order: what was said is worth more than what may
 have to do with it. Instructions, profile and question never give way."""
 
+MEMORY_SHARE, RECALLED_SHARE, SUMMARY_SHARE = 1 / 16, 1 / 4, 1 / 8
+"""Of the window, at most. With a quarter for the answer, and two fifths of the rest for what was
+said last, all of them fit; and what was said last is worth more than any of them. What is recalled
+is that of all questions together, and each takes at most half of what is left: a talk that goes
+round in circles must not fill its window with itself."""
+
+FEWEST_CHARS_PER_TOKEN = 3
+"""What a note is counted by before it is a prompt: rather too many tokens than too few."""
+
 KEPT_SHARE = 0.4
 """Of the room for the conversation, what is kept of it when it is full. More, and it is full again
 soon, and read anew; less, and much is forgotten at once."""
+
+T = TypeVar("T")
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -72,7 +84,8 @@ def narrowed(context: Context, spans: Sequence[Span], room: int) -> Cut | None:
         if source in shown and source not in cut.without:
             return msgspec.structs.replace(cut, without=cut.without | {source})
     if context.kept:
-        return msgspec.structs.replace(cut, starts_at=_later_start(context, spans, room))
+        # What gave way for the exchange that goes may fit without it.
+        return Cut(_later_start(context, spans, room))
     return None
 
 
@@ -112,6 +125,21 @@ def cost_of_messages(spans: Sequence[Span], without: Source | None = None) -> Co
             cost[span.index] += scaffolding + span.num_tokens
             scaffolding = 0
     return cost
+
+
+def num_chars_within(share: float, num_window_tokens: int) -> int:
+    """That surely fit into so much of the window."""
+    return int(num_window_tokens * share * FEWEST_CHARS_PER_TOKEN)
+
+
+def within(num_chars: float, found: Sequence[T], length: Callable[[T], int]) -> list[T]:
+    """The first that have room together. One that is too long does not keep out the others."""
+    kept = []
+    for one in found:
+        if length(one) <= num_chars:
+            num_chars -= length(one)
+            kept.append(one)
+    return kept
 
 
 def sections(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Section, ...]:

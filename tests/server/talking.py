@@ -1,15 +1,15 @@
 """A long talk without HTTP: turns run as routes run them, and what the model read is kept."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
 import msgspec
 
-from hitsend.engine import Generation, Prompt, ScriptedEngine
+from hitsend.engine import Generation, Prompt, Script, ScriptedEngine
 from hitsend.events import AnyEvent, ContextBuilt, PromptEncoded
 from hitsend.messages import Sampling, Seen
 from hitsend.send import Send
@@ -23,8 +23,10 @@ from hitsend.turn import run_turn
 class ReadingEngine(ScriptedEngine):
     """Remembers what it was given to read."""
 
-    def __init__(self, num_window_tokens: int) -> None:
-        super().__init__(num_window_tokens=num_window_tokens)
+    def __init__(
+        self, num_window_tokens: int, answers: Iterable[Script], asides: Iterable[Script]
+    ) -> None:
+        super().__init__(answers, num_window_tokens, asides)
         self.prompts: list[Prompt] = []
 
     async def generate(
@@ -69,6 +71,7 @@ class Talk:
     async def settle(self) -> None:
         """Until nothing is done behind the scenes any more."""
         await self.house.services.background.until_idle()
+        await self.house.services.spare_time.until_idle()
 
     @property
     def built(self) -> ContextBuilt:
@@ -91,9 +94,22 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(data_dir: Path, num_window_tokens: int) -> AsyncGenerator[Talk]:
-    settings = Settings(data_dir=data_dir, engine="scripted", port=0, prewarm=False)
-    engine = ReadingEngine(num_window_tokens)
+async def talking(
+    data_dir: Path,
+    num_window_tokens: int,
+    *,
+    answers: Iterable[Script] = (),
+    asides: Iterable[Script] = (),
+    before: Talk | None = None,
+) -> AsyncGenerator[Talk]:
+    """With a talk of `before`, that goes on."""
+    settings = Settings(
+        data_dir=data_dir, engine="scripted", port=0, prewarm=False, model_titles=not asides
+    )
+    engine = ReadingEngine(num_window_tokens, answers, asides)
     async with asyncio.timeout(60), open_house(settings, engine) as house:
+        if before is not None:
+            yield replace(before, house=house, engine=engine)
+            return
         ada = await house.services.store.accounts.create("ada", "", "member")
         yield Talk(house, engine, ada.id)

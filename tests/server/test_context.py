@@ -15,7 +15,6 @@ from hitsend.engine import Prompt
 from hitsend.errors import PromptTooLong
 from hitsend.messages import Seen
 from hitsend.store import Profile
-from hitsend.stretches import covered_ids
 from hitsend.turn import weigh
 
 SHORT = "!script\nYes, quite so, and there is more to be said about it some other day."
@@ -29,6 +28,18 @@ async def long_talk(talk: Talk, num_turns: int) -> None:
     for number in range(num_turns):
         await talk.say(filler(number))
         await talk.settle()
+
+
+async def kept_of(talk: Talk) -> list[object]:
+    """All that a turn would leave behind."""
+    store, theirs = talk.house.services.store, (talk.conversation_id or "", talk.user_id)
+    return [
+        await store.conversations.get(*theirs),
+        await store.turns.newest(*theirs),
+        await store.summaries.list(*theirs),
+        await store.exchanges.unlearned(*theirs, "words-1", 100),
+        await store.memories.every_text(talk.user_id),
+    ]
 
 
 def question_end(prompt: Prompt) -> int:
@@ -68,7 +79,7 @@ async def test_what_fell_out_is_summed_up_and_the_rest_is_counted(tmp_path: Path
         assert talk.seen.summaries
         store = talk.house.services.store
         there = await store.summaries.list(talk.conversation_id or "", talk.user_id)
-        assert {summary.level for summary in there} >= {1, 2}, "four of a level become one"
+        assert {summary.level for summary in there} >= {1, 2}, "the oldest become one"
         sources = [section.source for section in talk.built.sections]
         assert sources.index("summary") < sources.index("history")
 
@@ -121,8 +132,12 @@ async def test_a_forgotten_memory_is_in_no_note_any_more(tmp_path: Path) -> None
 async def test_weighing_a_draft_in_a_full_window_keeps_nothing(tmp_path: Path) -> None:
     async with talking(tmp_path, 1000) as talk:
         await long_talk(talk, 12)
+        before, num_read = await kept_of(talk), len(talk.engine.prompts)
         prompt, encoded = await weigh(talk.next_send("What now?"), talk.house.services)
         assert prompt.num_tokens == encoded.num_tokens <= 750
+        await talk.settle()
+        assert await kept_of(talk) == before
+        assert len(talk.engine.prompts) == num_read, "nothing was answered either"
 
 
 async def test_another_answer_sees_what_the_first_one_saw(tmp_path: Path) -> None:
@@ -148,7 +163,7 @@ async def test_a_prompt_begins_like_the_one_before_until_the_talk_begins_later(
             seens: list[Seen] = []
             for number, (num_asked, num_answered) in enumerate(turns):
                 answer, asked = "word " * num_answered, "more " * num_asked
-                await talk.say(f"!script\n{answer}{number}\n{asked}")
+                await talk.say(f"!script\n{number}: {answer}\n{asked}")
                 seens.append(talk.seen)
                 assert talk.encoded.num_tokens <= num_window_tokens * 3 // 4
                 await assert_everything_is_told(talk)
@@ -166,15 +181,22 @@ def assert_each_goes_on(prompts: Sequence[Prompt], seens: Sequence[Seen]) -> Non
 
 
 async def assert_everything_is_told(talk: Talk) -> None:
-    """What is neither kept, summed up nor recalled is counted."""
-    seen, store = talk.seen, talk.house.services.store
-    ids = [stored.message_id for stored in await talk.path()]
-    before = ids[: ids.index(seen.starts_at)] if seen.starts_at else []
-    there = await store.summaries.list(talk.conversation_id or "", talk.user_id)
-    told = set(covered_ids(before, [one for one in there if one.id in seen.summaries]))
-    for answer_id in seen.recalled:
-        told |= {answer_id, before[before.index(answer_id) - 1]}
-    assert seen.num_dropped_messages == len(before) - len(told)
+    """What is neither kept, summed up nor recalled, as the model reads it, is counted."""
+    path, read = await talk.path(), talk.engine.prompts[-1].messages
+    notes = "".join(one.text.removesuffix(one.own_text) for one in read)
+    place = {stored.message_id: at for at, stored in enumerate(path)}
+    told: set[int] = set()
+    store = talk.house.services.store
+    for one in await store.summaries.list(talk.conversation_id or "", talk.user_id):
+        if one.id in talk.seen.summaries:
+            assert one.text in notes
+            told.update(range(place[one.first_message_id], place[one.last_message_id] + 1))
+    kept = {one.own_text for one in read}
+    questions = [at for at, stored in enumerate(path) if stored.role == "user"]
+    for at in questions:
+        if path[at].text in kept or f"Question: {path[at].text[:20]}" in notes:
+            told |= {at, at + 1}
+    assert talk.seen.num_dropped_messages == len(path) - len(told)
 
 
 async def test_hidden_context_travels_first_and_says_nothing(world: World) -> None:

@@ -20,7 +20,7 @@ from hitsend.credentials import (
     new_key,
     new_token,
 )
-from hitsend.engine import ScriptedEngine
+from hitsend.engine import Engine
 from hitsend.server.app import open_house
 from hitsend.server.calls import House
 from hitsend.server.people import COOKIE
@@ -190,7 +190,7 @@ class World:
 
 
 @asynccontextmanager
-async def world_of(settings: Settings, engine: ScriptedEngine) -> AsyncGenerator[World]:
+async def world_of(settings: Settings, engine: Engine) -> AsyncGenerator[World]:
     """With an engine of the test's own."""
     async with (
         asyncio.timeout(20),

@@ -51,7 +51,7 @@ def _new_turn(turn: Turn, prompt: Prompt, seen: Seen | None, title: str) -> NewT
         address=turn.send.address,
         num_prompt_tokens=prompt.num_tokens,
         num_answer_tokens=_num_wanted(turn, prompt),
-        num_beams=turn.sampling.num_beams if turn.sampling.policy == "beam" else 1,
+        num_beams=turn.sampling.num_followed,
         created_at=turn.created_at,
         key=turn.send.key,
         fingerprint=turn.send.fingerprint if turn.send.key else "",

@@ -5,31 +5,33 @@ How many tokens all of it takes is not known here. Where it is too much, it is a
 with a `Cut`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
 
 from hitsend.history import History, begun_in, kept, questions_in, read_history, seen_in
+from hitsend.memory.statements import statements
 from hitsend.messages import Message, Seen, Text
-from hitsend.notes import Notes
+from hitsend.notes import Note, Notes
 from hitsend.prompt_book import PromptBook
 from hitsend.recall import Recall
 from hitsend.send import Turn
-from hitsend.store import Exchange, Profile, Store, Summary
+from hitsend.store import Exchange, Memory, Profile, Store, Summary
 from hitsend.stretches import covered_ids, covering
-from hitsend.window import WHOLE, Context, Cut
+from hitsend.window import (
+    MEMORY_SHARE,
+    RECALLED_SHARE,
+    SUMMARY_SHARE,
+    WHOLE,
+    Context,
+    Cut,
+    num_chars_within,
+    within,
+)
 
-FEWEST_CHARS_PER_TOKEN = 3
-"""What a note is counted by before it is a prompt: rather too many tokens than too few."""
-
-MEMORY_SHARE, RECALLED_SHARE, SUMMARY_SHARE = 1 / 16, 1 / 4, 1 / 8
-"""Of the window, at most. With a quarter for the answer, and two fifths of the rest for what was
-said last, all of them fit; and what was said last is worth more than any of them. What is recalled
-is that of all questions together, and each takes at most half of what is left: a talk that goes
-round in circles must not fill its window with itself."""
 MOST_MEMORIES, MOST_RECALLED = 5, 4
 
 
@@ -43,19 +45,27 @@ class Sources:
     instructions: str
 
 
+class Beside(msgspec.Struct, frozen=True):
+    """What the turn itself has to do with its context."""
+
+    notes: Sequence[Note] = ()
+    """In front of the question, after those that are found for it."""
+    forgotten: frozenset[str] = frozenset()
+    """Memories that are to be in no note any more."""
+    seen: Seen | None = None
+    """When the question was read for the first time. Nothing else is looked for then."""
+
+
+NOTHING = Beside()
+
+
 async def build_context(
-    turn: Turn,
-    sources: Sources,
-    cut: Cut = WHOLE,
-    notes: Sequence[Text] = (),
-    forgotten: Collection[str] = (),
+    turn: Turn, sources: Sources, cut: Cut = WHOLE, beside: Beside = NOTHING
 ) -> Context:
-    """To continue an answer, the context ends with what it has said so far. `notes` are put in
-    front of the question, after those that are found for it. Memories that this turn is to forget
-    are in none of them."""
+    """To continue an answer, the context ends with what it has said so far."""
     if turn.is_api:
         return Context(asked=turn.send.given)
-    return await _Gathering(turn, sources, cut, forgotten).context(notes)
+    return await _Gathering(turn, sources, cut, beside).context()
 
 
 class Before(NamedTuple):
@@ -66,36 +76,43 @@ class Before(NamedTuple):
 
 
 class Named(NamedTuple):
-    """What is named in notes, as it is now."""
+    """What is named in notes, as it is now. Of a memory, only what it tells."""
 
     memories: Mapping[str, str]
     exchanges: Mapping[str, Exchange]
+
+    def and_also(self, memories: Mapping[str, str], exchanges: Mapping[str, Exchange]) -> "Named":
+        return Named({**self.memories, **memories}, {**self.exchanges, **exchanges})
 
 
 class _Gathering:
     """Of one turn."""
 
-    def __init__(self, turn: Turn, sources: Sources, cut: Cut, forgotten: Collection[str]) -> None:
+    def __init__(self, turn: Turn, sources: Sources, cut: Cut, beside: Beside) -> None:
         self._turn = turn
         self._user_id = turn.send.user_id
         self._sources = sources
         self._store = sources.store
         self._cut = cut
-        self._forgotten = frozenset(forgotten)
+        self._beside = beside
         self._notes = Notes(sources.book, self._user_id, turn.model)
 
-    async def context(self, more: Sequence[Text]) -> Context:
+    async def context(self) -> Context:
         profile = await self._store.profiles.in_conversation(
             self._user_id,
             self._turn.conversation_id,
-            is_temporary=self._turn.send.is_temporary,
+            has_memory=self._turn.send.has_memory,
         )
         history = await read_history(self._turn, self._cut, self._store)
         before = await self._before(history)
         summaries = await self._summaries(before, history)
         standing = [_standing(seen, before.starts_at) for seen in history.seens]
-        found = await self._found(before, history, standing, profile)
-        named = await self._named([*standing, found], profile)
+        found = self._found_before(history)
+        named = await self._named([*standing, found or Seen()], profile)
+        standing = [_told(seen, named) for seen in standing]
+        if found is None:
+            found, named = await self._find(before, history, standing, named, profile)
+        found = _told(found, named)
 
         system = await self._system(profile)
         notes = [await self._notes.summaries(summaries)]
@@ -105,12 +122,13 @@ class _Gathering:
             exchanges.append(kept(exchange, _present(notes)))
             notes = []
         notes += await self._notes_of(found, named)
+        notes += [await self._notes.done(note) for note in self._beside.notes]
         return Context(
-            asked=await self._asked(history, (*_present(notes), *more)),
+            asked=await self._asked(history, _present(notes)),
             asked_id=history.asked[0].message_id if history.asked else self._turn.question_id or "",
             system=(system,),
             kept=tuple(exchanges),
-            seen=self._seen(found, before, summaries),
+            seen=self._seen(found, standing, before, summaries),
             cut=self._cut,
         )
 
@@ -131,79 +149,90 @@ class _Gathering:
         if not before.ids or "summary" in self._cut.without:
             return ()
         there = await self._store.summaries.list(self._turn.conversation_id, self._user_id)
-        alike = (seen for seen in reversed(history.seens) if seen.starts_at == before.starts_at)
+        seens = [*history.seens, self._beside.seen or Seen()]
+        alike = (seen for seen in reversed(seens) if seen.starts_at == before.starts_at)
         shown = next((seen.summaries for seen in alike), ())
-        same = [summary for summary in there if summary.id in shown]
+        path, num_before = (*before.ids, *history.ids), len(before.ids)
+        same = covering(path, [one for one in there if one.id in shown], num_before)
         if shown and len(same) == len(shown):
-            return covering(before.ids, same)
-        newest_first = covering(before.ids, there)[::-1]
-        room = self._num_chars(SUMMARY_SHARE)
-        num_kept = _num_within(room, [summary.text for summary in newest_first])
-        return newest_first[:num_kept][::-1]
+            return same
+        newest_first = covering(path, there, num_before)[::-1]
+        return within(self._room(SUMMARY_SHARE), newest_first, lambda one: len(one.text))[::-1]
 
-    async def _found(
-        self, before: Before, history: History, standing: Sequence[Seen], profile: Profile
-    ) -> Seen:
-        """For the question. An answer that is continued goes on from what it saw."""
+    def _found_before(self, history: History) -> Seen | None:
+        """An answer that is continued goes on from what it saw, and so does a second reading."""
+        is_continued = self._turn.send.action == "continue"
+        seen = seen_in(history.asked) if is_continued else self._beside.seen
+        if seen is None:
+            return None
         without = self._cut.without
-        if self._turn.send.action == "continue":
-            seen = seen_in(history.asked)
-            return Seen(
-                memories=() if "memory" in without else seen.memories,
-                recalled=() if "recalled" in without else seen.recalled,
-            )
-        questions = questions_in(history.asked)
+        return Seen(
+            memories=() if "memory" in without else seen.memories,
+            recalled=() if "recalled" in without else seen.recalled,
+        )
+
+    async def _find(
+        self,
+        before: Before,
+        history: History,
+        standing: Sequence[Seen],
+        named: Named,
+        profile: Profile,
+    ) -> tuple[Seen, Named]:
+        """For the question. Nothing that stands in a note already."""
+        without, questions = self._cut.without, questions_in(history.asked)
         question = questions[0].text if questions else self._turn.send.text
-        memories: Sequence[str] = ()
+        memories: Sequence[Memory] = ()
         if profile.uses_memory and "memory" not in without:
             memories = await self._memories(question, standing)
-        recalled: Sequence[str] = ()
+        exchanges: Sequence[Exchange] = ()
         if before.ids and "recalled" not in without:
-            recalled = await self._recalled(question, before, standing)
-        return Seen(memories=tuple(memories), recalled=tuple(recalled))
+            exchanges = await self._recalled(question, before, standing, named)
+        told = await _statements({memory.id: memory.text for memory in memories})
+        found = Seen(
+            memories=tuple(memory.id for memory in memories),
+            recalled=tuple(exchange.message_id for exchange in exchanges),
+        )
+        return found, named.and_also(told, {one.message_id: one for one in exchanges})
 
-    async def _memories(self, question: str, seens: Sequence[Seen]) -> Sequence[str]:
-        """None that stands in a note already."""
-        known = {memory_id for seen in seens for memory_id in seen.memories} | self._forgotten
+    async def _memories(self, question: str, standing: Sequence[Seen]) -> Sequence[Memory]:
+        known = {one for seen in standing for one in seen.memories} | self._beside.forgotten
         found = await self._sources.recall.memories(
             self._user_id, question, most=MOST_MEMORIES, known=known
         )
-        room = self._num_chars(MEMORY_SHARE)
-        num_kept = _num_within(room, [memory.text for memory in found])
-        return [memory.id for memory in found[:num_kept]]
+        return within(self._room(MEMORY_SHARE), found, lambda memory: len(memory.text))
 
     async def _recalled(
-        self, question: str, before: Before, seens: Sequence[Seen]
-    ) -> Sequence[str]:
-        """None that stands in a note already. In the order they were said."""
-        known = {message_id for seen in seens for message_id in seen.recalled}
+        self, question: str, before: Before, standing: Sequence[Seen], named: Named
+    ) -> Sequence[Exchange]:
+        """In the order they were said."""
+        known = {message_id for seen in standing for message_id in seen.recalled}
         others = [message_id for message_id in before.ids if message_id not in known]
-        conversation_id = self._turn.conversation_id
-        nearest = await self._sources.recall.exchanges(
-            conversation_id, self._user_id, question, before=others, most=MOST_RECALLED
+        found = await self._sources.recall.exchanges(
+            self._turn.conversation_id,
+            self._user_id,
+            question,
+            before=others,
+            most=MOST_RECALLED,
         )
-        told = await self._store.exchanges.get(conversation_id, self._user_id, {*nearest, *known})
-        found = [told[message_id] for message_id in nearest if message_id in told]
-        num_standing = sum(_num_chars(told[message_id]) for message_id in known & told.keys())
-        room = (self._num_chars(RECALLED_SHARE) - num_standing) / 2
-        num_kept = _num_within(room, [one.question + one.answer for one in found])
-        wanted = {exchange.message_id for exchange in found[:num_kept]}
-        return [message_id for message_id in others if message_id in wanted]
+        num_standing = sum(_num_chars(named.exchanges[message_id]) for message_id in known)
+        room = (self._room(RECALLED_SHARE) - num_standing) / 2
+        wanted = {exchange.message_id: exchange for exchange in within(room, found, _num_chars)}
+        return [wanted[message_id] for message_id in others if message_id in wanted]
 
-    def _num_chars(self, share: float) -> float:
-        """That surely fit into so much of the window."""
-        return self._turn.num_window_tokens * share * FEWEST_CHARS_PER_TOKEN
+    def _room(self, share: float) -> int:
+        return num_chars_within(share, self._turn.num_window_tokens)
 
     async def _named(self, seens: Sequence[Seen], profile: Profile) -> Named:
         """In the notes of all questions, read at once."""
         memory_ids = {one for seen in seens for one in seen.memories if profile.uses_memory}
-        memory_ids -= self._forgotten
+        memory_ids -= self._beside.forgotten
         recalled_ids = {one for seen in seens for one in seen.recalled}
         texts = await self._store.memories.texts(self._user_id, memory_ids) if memory_ids else {}
         exchanges = await self._store.exchanges.get(
             self._turn.conversation_id, self._user_id, recalled_ids
         )
-        return Named(texts, exchanges)
+        return Named(await _statements(texts), exchanges)
 
     async def _system(self, profile: Profile) -> Message:
         instructions = await self._notes.instructions(self._sources.instructions)
@@ -211,8 +240,8 @@ class _Gathering:
         return Message("system", tuple(_present([instructions, about])), "system")
 
     async def _notes_of(self, seen: Seen, named: Named) -> list[Text | None]:
-        exchanges = [named.exchanges[one] for one in seen.recalled if one in named.exchanges]
-        memories = [named.memories[one] for one in seen.memories if one in named.memories]
+        exchanges = [named.exchanges[one] for one in seen.recalled]
+        memories = [named.memories[one] for one in seen.memories]
         return [await self._notes.recalled(exchanges), await self._notes.memories(memories)]
 
     async def _asked(self, history: History, notes: Sequence[Text]) -> tuple[Message, ...]:
@@ -223,10 +252,16 @@ class _Gathering:
             return tuple(noted)
         return (*noted, await begun_in(history.asked, turn, self._store))
 
-    def _seen(self, found: Seen, before: Before, summaries: Sequence[Summary]) -> Seen:
-        place = {message_id: at for at, message_id in enumerate(before.ids)}
-        recalled = [place[message_id] for message_id in found.recalled if message_id in place]
-        shown = {before.ids[at] for answer in recalled for at in (answer - 1, answer) if at >= 0}
+    def _seen(
+        self,
+        found: Seen,
+        standing: Sequence[Seen],
+        before: Before,
+        summaries: Sequence[Summary],
+    ) -> Seen:
+        recalled = {one for seen in (*standing, found) for one in seen.recalled}
+        answers = [at for at, message_id in enumerate(before.ids) if message_id in recalled]
+        shown = {before.ids[at] for answer in answers for at in (answer - 1, answer)}
         told = covered_ids(before.ids, summaries) | shown
         return msgspec.structs.replace(
             found,
@@ -245,9 +280,21 @@ def _standing(seen: Seen, starts_at: str | None) -> Seen:
     return msgspec.structs.replace(seen, recalled=())
 
 
-def _num_within(num_chars: float, texts: Sequence[str]) -> int:
-    """How many of the first have no more than so many."""
-    return sum(total <= num_chars for total in accumulate(map(len, texts)))
+async def _statements(texts: Mapping[str, str]) -> Mapping[str, str]:
+    """Without what tells nothing. In a thread: many long ones take a while."""
+    if not texts:
+        return {}
+    told = await asyncio.to_thread(lambda: {one: statements(text) for one, text in texts.items()})
+    return {one: text for one, text in told.items() if text}
+
+
+def _told(seen: Seen, named: Named) -> Seen:
+    """Without what is gone since, is turned off, or tells nothing."""
+    return msgspec.structs.replace(
+        seen,
+        memories=tuple(one for one in seen.memories if one in named.memories),
+        recalled=tuple(one for one in seen.recalled if one in named.exchanges),
+    )
 
 
 def _num_chars(exchange: Exchange) -> int:

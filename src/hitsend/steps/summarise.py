@@ -7,6 +7,7 @@ person is told.
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -14,13 +15,13 @@ import msgspec
 from hitsend.engine import Engine, GaveWay, Prompt
 from hitsend.errors import Refused, Unavailable
 from hitsend.history import Stored, exchanges_in
-from hitsend.messages import Role
+from hitsend.messages import Role, Sampling
 from hitsend.prompt_book import PromptBook
 from hitsend.send import Turn
 from hitsend.store import Reach, Store, StoredMessage, Summary
 from hitsend.store.summaries import new_summary
 from hitsend.stretches import covering, num_covered_from_start, num_in_stretch, to_merge
-from hitsend.window import KEPT_SHARE, Context
+from hitsend.window import KEPT_SHARE, SUMMARY_SHARE, Context, num_chars_within
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,11 @@ FULL_SHARE = 0.6
 """Of the window. From here on it takes some turns until something falls out: time to sum it up."""
 STRETCH_SHARE = 1 / 6
 """Of the window, in each summary: a model says in five sentences what matters of so much."""
+NUM_SHOWN = 4
+"""Summaries that have room together, each as long as it may be."""
+CHARS_PER_TOKEN = 4
+"""In prose."""
+SENTENCE_END = re.compile(r"[.!?…](?=\s|$)|[。！？]")
 MOST_AT_ONCE = 4
 """Of a long conversation that was brought along, the others follow after the next turns."""
 MOST_CHARS = 4_000_000
@@ -47,10 +53,16 @@ class ToSumUp(msgspec.Struct, frozen=True):
     num_falling_chars: int
     """As much as will fall out next, from `starts_at` on."""
     num_stretch_chars: int
+    num_shown_chars: int
+    """Of all summaries together."""
 
 
-def is_filling(prompt: Prompt, turn: Turn) -> bool:
-    return not turn.is_api and prompt.num_tokens > FULL_SHARE * prompt.num_window_tokens
+def is_outgrown(context: Context, prompt: Prompt) -> bool:
+    """Something fell out, or will before long."""
+    if context.seen is None:
+        return False
+    is_filling = prompt.num_tokens > FULL_SHARE * prompt.num_window_tokens
+    return is_filling or context.seen.starts_at is not None
 
 
 def to_sum_up(turn: Turn, context: Context, prompt: Prompt) -> ToSumUp:
@@ -64,6 +76,7 @@ def to_sum_up(turn: Turn, context: Context, prompt: Prompt) -> ToSumUp:
         starts_at=context.seen.starts_at if context.seen else None,
         num_falling_chars=int(window_chars * (1 - KEPT_SHARE)),
         num_stretch_chars=int(window_chars * STRETCH_SHARE),
+        num_shown_chars=num_chars_within(SUMMARY_SHARE, prompt.num_window_tokens),
     )
 
 
@@ -99,12 +112,13 @@ class _Writing:
         return True
 
     async def _merged(self, cover: Sequence[Summary]) -> Summary | None:
-        if not (several := to_merge(cover)):
+        if not (several := to_merge(cover, self._asked.num_shown_chars)):
             return None
         parts = [summary.text for summary in several]
         text = await self._written("summary_of_summaries", {"parts": parts})
         first, last = several[0].first_message_id, several[-1].last_message_id
-        return new_summary(first, last, several[0].level + 1, text) if text else None
+        level = max(summary.level for summary in several) + 1
+        return new_summary(first, last, level, text) if text else None
 
     async def _of_messages(self, ids: Sequence[str], cover: Sequence[Summary]) -> Summary | None:
         ready = await self._ready(ids, num_covered_from_start(ids, cover))
@@ -147,15 +161,27 @@ class _Writing:
             name, values, user_id=asked.user_id, model=asked.model
         )
         prompt = await self._engine.encode(asked.model, told)
+        sampling = self._short(picked.sampling)
         for _ in range(NUM_TRIES - 1):
             try:
-                return (await self._engine.aside(prompt, picked.sampling)).strip()
+                return _whole_sentences(await self._engine.aside(prompt, sampling))
             except GaveWay:
                 continue  # a person came first
-        return (await self._engine.aside(prompt, picked.sampling)).strip()
+        return _whole_sentences(await self._engine.aside(prompt, sampling))
+
+    def _short(self, sampling: Sampling) -> Sampling:
+        """In a small window, a summary is shorter than its prompt would have it."""
+        most = max(self._asked.num_shown_chars // NUM_SHOWN // CHARS_PER_TOKEN, 1)
+        return msgspec.structs.replace(sampling, max_tokens=min(sampling.max_tokens or most, most))
 
 
 WHO: Mapping[Role, str] = {"user": "Person", "assistant": "Assistant"}
+
+
+def _whole_sentences(text: str) -> str:
+    """Without the end of one that was cut short."""
+    ends = [found.end() for found in SENTENCE_END.finditer(text)]
+    return text[: ends[-1] if ends else None].strip()
 
 
 def _num_chars(exchange: Stored) -> int:

@@ -19,7 +19,8 @@ from hitsend.events import (
     ToolCallArrived,
     ToolReturned,
 )
-from hitsend.messages import Text, ToolCall, ToolResult, Usage
+from hitsend.messages import ToolCall, ToolResult, Usage
+from hitsend.notes import Note
 from hitsend.tools import Done, Tools
 
 MOST_CALLS = 4
@@ -27,7 +28,7 @@ MOST_CALLS = 4
 
 
 Answering: TypeAlias = AsyncGenerator[AnyEvent, None]
-GoOn: TypeAlias = Callable[[Sequence[Text], Usage], Awaitable[Answering]]
+GoOn: TypeAlias = Callable[[Sequence[Note], Usage], Awaitable[Answering]]
 """Another answer to the same question, with such notes and what was used so far."""
 
 
@@ -45,7 +46,7 @@ async def use_tools(answering: Answering, tools: Tools, go_on: GoOn) -> Answerin
     if not calls:
         return
 
-    notes: list[Text] = []
+    notes: list[Note] = []
     for call in calls[:MOST_CALLS]:
         done, result = await _used(call, tools)
         notes += done.notes

@@ -10,7 +10,7 @@ from hitsend.errors import PromptTooLong
 from hitsend.messages import Message, Sampling, Seen, Text
 from hitsend.send import Send, Turn
 from hitsend.steps.encode import cut_to_fit, encode_prompt, told
-from hitsend.window import WHOLE, Context, Cut, Kept
+from hitsend.window import WHOLE, Context, Cut, Kept, within
 
 SYSTEM = Message("system", (Text("be kind"),), "system")
 
@@ -95,6 +95,14 @@ async def test_the_newest_exchange_stays_longer_than_what_may_have_to_do_with_it
     assert "recalled" not in {span.source for span in prompt.spans}
 
 
+async def test_what_gave_way_for_an_exchange_comes_back_when_that_goes_too() -> None:
+    engine = ScriptedEngine(num_window_tokens=300)
+    notes = [Text("note " * 30 + "\n\n", "memory"), Text("note " * 30 + "\n\n", "recalled")]
+    shown, prompt = await fitted(context(1, 140, asked(5, *notes)), turn(), engine)
+    assert not shown.kept
+    assert {span.source for span in prompt.spans} >= {"memory", "recalled", "user"}
+
+
 async def test_a_message_that_does_not_fit_by_itself_is_refused_with_its_count() -> None:
     engine = ScriptedEngine(num_window_tokens=300)
     with pytest.raises(PromptTooLong, match=r"has 601 tokens.*room for \d+.*reads 300"):
@@ -142,3 +150,16 @@ async def test_instructions_and_the_message_are_kept_whatever_came_before(
     assert (prompt.messages[0], prompt.messages[-1]) == (SYSTEM, whole.asked[0])
     assert prompt.num_tokens + min(max_tokens, 75) <= 300
     assert shown.kept == kept[len(kept) - len(shown.kept) :]
+
+
+@given(st.lists(st.text(max_size=30)), st.integers(0, 100))
+def test_what_has_room_is_shown_and_what_has_none_keeps_nothing_out(
+    texts: list[str], num_chars: int
+) -> None:
+    shown = within(num_chars, list(enumerate(texts)), lambda one: len(one[1]))
+    places = [at for at, _ in shown]
+    assert places == sorted(places)
+    assert sum(len(text) for _, text in shown) <= num_chars
+    for at, text in enumerate(texts):
+        num_before = sum(len(other) for place, other in shown if place < at)
+        assert (at in places) == (num_before + len(text) <= num_chars)
