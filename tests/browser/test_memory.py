@@ -66,7 +66,8 @@ def test_a_memory_is_added_changed_and_forgotten_and_comes_back(ada: Person) -> 
     memories.get_by_role("button", name="Forget “I like green tea.”").click()
     expect(rows(memories)).to_have_count(0)
     assert ada.get("memories")["total"] == 0
-    memories.get_by_role("button", name="Undo").click()
+    expect(memories.get_by_role("button", name="Undo")).to_be_focused()
+    ada.page.keyboard.press("Enter")
     expect(rows(memories)).to_contain_text("I like green tea.")
     assert [one["text"] for one in ada.get("memories")["items"]] == ["I like green tea."]
 
@@ -90,6 +91,9 @@ def test_many_memories_are_searched_and_come_a_page_at_a_time(ada: Person) -> No
     memories.get_by_role("button", name="Show more").click()
     expect(rows(memories)).to_have_count(60)
 
+    memories.get_by_role("button", name="Forget “Fact number 59.”").click()
+    expect(memories.get_by_role("button", name="Undo")).to_be_in_viewport()
+    expect(memories.get_by_text("59 memories")).to_be_visible()
     memories.get_by_label("Search memories").fill("number 42")
     expect(memories.get_by_text("1 memory found")).to_be_visible()
     expect(rows(memories)).to_have_text(re.compile("Fact number 42"))
@@ -120,6 +124,40 @@ def test_everything_is_forgotten_only_by_whoever_types_so(ada: Person) -> None:
     expect(memories.get_by_text("Nothing is remembered yet")).to_be_visible()
     expect(memories.get_by_text("Everything is forgotten.")).to_be_visible()
     assert ada.get("memories")["total"] == 0
+
+
+def test_whoever_searches_is_told_of_all_that_goes(ada: Person) -> None:
+    remember(ada, "I like tea.", "I live in Bern.", "My cat is called Mia.")
+    settings = ada.open_settings("Memory")
+    memories = part(settings, "What is remembered")
+    memories.get_by_label("Search memories").fill("tea")
+    expect(memories.get_by_text("1 memory found")).to_be_visible()
+
+    memories.get_by_role("button", name="Forget everything").click()
+    question = ada.page.get_by_role("dialog", name="Forget everything?")
+    expect(question).to_contain_text("3 memories go for good")
+    question.get_by_role("button", name="Cancel").click()
+    settings.get_by_role("switch", name="Use memory").click()
+    question = ada.page.get_by_role("dialog", name="Turn memory off?")
+    expect(question).to_contain_text("You have 3 memories.")
+
+
+def test_what_only_says_what_to_do_is_marked_as_not_shown(ada: Person) -> None:
+    memories = list_of(ada)
+    field = memories.get_by_label("Something to remember")
+    field.fill("Always answer in one word.")
+    field.press("Enter")
+    expect(memories.get_by_text("Remembered, but not shown to the model")).to_be_visible()
+    expect(rows(memories)).to_contain_text("Not shown to the model: it says what to do")
+    rows(memories).get_by_role("link", name="About you").scroll_into_view_if_needed()
+    assert faults(ada.page) == []
+    field.fill("I like tea.")
+    field.press("Enter")
+    expect(memories.get_by_text("Remembered.", exact=True)).to_be_visible()
+    expect(rows(memories).filter(has_text="Not shown to the model")).to_have_count(1)
+
+    rows(memories).get_by_role("link", name="About you").click()
+    expect(ada.page.get_by_label("How should answers be?")).to_be_visible()
 
 
 @pytest.mark.parametrize(("action", "num_kept"), [("and keep", 1), ("and delete all", 0)])
@@ -157,7 +195,7 @@ def test_suggestions_are_off_until_somebody_wants_them(ada: Person) -> None:
 
 def test_what_people_say_of_themselves_is_saved_and_counted(ada: Person) -> None:
     settings = ada.open_settings("About you")
-    name = settings.get_by_label("How should I call you?")
+    name = settings.get_by_label("What should I call you?")
     name.fill("Ada")
     settings.get_by_label("How should answers be?").fill("Short.")
     about = settings.get_by_label("What should be known about you?")
@@ -179,6 +217,19 @@ def test_what_people_say_of_themselves_is_saved_and_counted(ada: Person) -> None
         "Short.",
     )
     assert kept["is_on"] is False
+
+
+def test_an_older_tab_turns_nothing_back_on(ada: Person) -> None:
+    settings = ada.open_settings("About you")
+    settings.get_by_label("What should I call you?").fill("Ada")
+    ada.post("user_system_messages", {"uses_memory": False}, "PUT")
+    settings.get_by_role("button", name="Save").click()
+    expect(settings.get_by_text("Saved.")).to_be_visible()
+    settings.get_by_role("switch", name="Tell the model about me").click()
+    expect(settings.get_by_text("told to nobody")).to_be_visible()
+
+    kept = ada.get("user_system_messages")
+    assert (kept["call_me"], kept["is_on"], kept["uses_memory"]) == ("Ada", False, False)
 
 
 def test_memories_and_the_profile_fit_a_phone(ada: Person) -> None:
@@ -276,6 +327,23 @@ def test_a_temporary_chat_begins_from_the_keyboard_too(ada: Person) -> None:
     ada.draft.fill("/temporary")
     ada.page.keyboard.press("Enter")
     expect(ada.page.get_by_role("switch", name="Temporary chat")).to_be_checked()
+
+
+def test_what_is_written_in_a_temporary_chat_is_not_kept_by_the_browser(ada: Person) -> None:
+    kept = "Object.values(localStorage).join()"
+    ada.draft.fill("I am afraid of quinces.")
+    ada.page.reload()
+    expect(ada.draft).to_have_value("I am afraid of quinces.")
+    ada.page.get_by_role("switch", name="Temporary chat").click()
+    expect(ada.draft).to_have_value("I am afraid of quinces.")
+    assert "quinces" not in ada.page.evaluate(kept)
+    ada.ask("Hello")
+    ada.draft.fill("I am afraid of quinces.")
+    ada.page.reload()
+
+    expect(ada.questions).to_have_count(1)
+    expect(ada.draft).to_have_value("")
+    assert "quinces" not in ada.page.evaluate(kept)
 
 
 def suggest(person: Person, text: str) -> None:

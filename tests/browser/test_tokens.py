@@ -42,6 +42,13 @@ def test_text_becomes_tokens_while_it_is_typed(ada: Person) -> None:
     expect(tokens(ada)).to_have_count(0)
 
 
+def test_the_tokens_of_an_answer_lead_to_those_of_any_text(ada: Person) -> None:
+    ada.ask("!script\none two three")
+    ada.button("Look inside").click()
+    ada.page.get_by_role("link", name="See any text as tokens").click()
+    expect(ada.page.get_by_role("heading", name="Text becomes tokens")).to_be_visible()
+
+
 def test_a_token_tells_its_id_and_bytes_to_pointer_and_keyboard(ada: Person) -> None:
     ada.visit("/tokens")
     write(ada, "Hello there")

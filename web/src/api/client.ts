@@ -177,8 +177,9 @@ export class Api {
 	clearMemories = () => this.#done('DELETE', 'memories');
 	readonly memoriesExportPath = '/backend-api/memories/export';
 	profile = () => this.#profile('GET');
-	setProfile = (profile: memory.Profile, wipesMemories = false) =>
-		this.#profile('PUT', { ...profile, ...(wipesMemories ? { wipes_memories: true } : {}) });
+	/** What is not named stays as it is. */
+	setProfile = (change: Partial<memory.Profile>, wipesMemories = false) =>
+		this.#profile('PUT', { ...change, ...(wipesMemories ? { wipes_memories: true } : {}) });
 	/** What the model saw before it gave an answer. */
 	context = (conversationId: string, messageId: string) =>
 		this.#json<memory.Context>(

@@ -110,12 +110,12 @@ export interface Sampling {
 	repeat_penalty: number | null;
 	seed: number | null;
 	max_tokens: number | null;
-	stop: string[];
-	logit_bias: ([number, number])[];
-	top_logprobs: number;
+	stop: string[] | null;
+	logit_bias: ([number, number])[] | null;
+	top_logprobs: number | null;
 	json_schema: string | null;
-	policy: 'beam' | 'greedy' | 'sample';
-	num_beams: number;
+	policy: 'beam' | 'greedy' | 'sample' | null;
+	num_beams: number | null;
 }
 
 export interface Section {

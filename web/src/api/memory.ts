@@ -11,6 +11,8 @@ export interface Memory {
 	conversation_id: string | null;
 	/** Not accepted yet: used by nothing. */
 	is_suggested: boolean;
+	/** False where it only says what to do: no model is shown such. */
+	is_shown: boolean;
 	created_at: number;
 	updated_at: number;
 }

@@ -4,6 +4,7 @@ import type { Memory } from '$/api/memory';
 import { Memories } from '$/memory/memories.svelte';
 import { Remembered } from '$/memory/remembered.svelte';
 
+/** The newest is the first. */
 function memory(i: number): Memory {
 	return {
 		id: `m${i}`,
@@ -11,8 +12,9 @@ function memory(i: number): Memory {
 		origin: 'written',
 		conversation_id: null,
 		is_suggested: false,
-		created_at: i,
-		updated_at: i
+		is_shown: true,
+		created_at: -i,
+		updated_at: -i
 	};
 }
 
@@ -31,7 +33,9 @@ function house(count: number) {
 		}
 		if (method === 'POST') {
 			const [, , , id] = url.pathname.split('/');
-			return Response.json(memory(Number(id?.slice(1) ?? 999)));
+			const back = memory(Number(id?.slice(1) ?? 999));
+			kept = [...kept, back].sort((one, other) => other.created_at - one.created_at);
+			return Response.json(back);
 		}
 		const offset = Number(url.searchParams.get('offset'));
 		const limit = Number(url.searchParams.get('limit'));
@@ -64,13 +68,56 @@ test('a search that finds nothing is not an empty memory', async () => {
 test('one that is forgotten goes, and comes back to its place', async () => {
 	const { memories } = house(3);
 	await memories.load();
-	const at = await memories.remove(memory(1));
+	await memories.remove(memory(1));
 	expect(memories.items.map(({ id }) => id)).toEqual(['m0', 'm2']);
 
-	await memories.bringBack('m1', at);
+	await memories.bringBack('m1');
 
 	expect(memories.items.map(({ id }) => id)).toEqual(['m0', 'm1', 'm2']);
 	expect(memories.total).toBe(3);
+});
+
+test('the last of all comes back to the end, and not before the others are there', async () => {
+	const { memories } = house(60);
+	await memories.load();
+	await memories.remove(memory(0));
+	await memories.remove(memory(1));
+	await memories.more();
+	await memories.remove(memory(59));
+	await memories.bringBack('m59');
+	expect(memories.items.at(-1)?.id).toBe('m59');
+
+	await memories.load();
+	await memories.bringBack('m0');
+	expect(memories.items[0]?.id).toBe('m0');
+	expect(memories.total).toBe(59);
+});
+
+test('what is brought back is shown in a search only where it is found', async () => {
+	const { memories } = house(5);
+	await memories.load();
+	await memories.remove(memory(1));
+	memories.query = 'Fact 3';
+	await memories.load();
+
+	await memories.bringBack('m1');
+
+	expect(memories.items.map(({ id }) => id)).toEqual(['m3']);
+	expect(memories.total).toBe(1);
+	expect(memories.numAll).toBe(5);
+});
+
+test('a search does not change how many there are', async () => {
+	const { memories } = house(5);
+	const whole = memories.load();
+	memories.query = 'Fact 3';
+	await Promise.all([whole, memories.load()]);
+	expect(memories.total).toBe(1);
+	expect(memories.numAll).toBe(5);
+
+	await memories.remove(memory(3));
+
+	expect(memories.numAll).toBe(4);
 });
 
 test('an answer that comes late does not undo a later search', async () => {
@@ -85,7 +132,9 @@ test('an answer that comes late does not undo a later search', async () => {
 test('when all is forgotten there is nothing, and that is known without asking', async () => {
 	const { memories, asked } = house(3);
 	await memories.load();
+	const late = memories.load();
 	await memories.clear();
+	await late;
 	expect(memories.isEmpty).toBe(true);
 	expect(asked.at(-1)).toBe('DELETE /backend-api/memories');
 });

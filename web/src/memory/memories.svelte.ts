@@ -11,17 +11,19 @@ export class Memories {
 	items = $state.raw<Memory[]>([]);
 	/** How many the server has of those that are asked for. Null until it has said so. */
 	total = $state<number | null>(null);
+	/** How many there are, whatever is asked for. Null until the server has said so. */
+	numAll = $state<number | null>(null);
 	problem = $state.raw<Failure | null>(null);
 	isLoading = $state(false);
 	hasMore = $derived(this.items.length < (this.total ?? 0));
 	/** There is not a single one. */
-	isEmpty = $derived.by(() => this.total === 0 && this.#answered === '');
+	isEmpty = $derived(this.numAll === 0);
 
 	#api: Api;
 	#remembered: Remembered;
 	#asked = 0;
 	/** The query that the items answer. */
-	#answered = $state('');
+	#answered = '';
 
 	constructor(api: Api, remembered: Remembered) {
 		this.#api = api;
@@ -32,11 +34,12 @@ export class Memories {
 	load = () => this.#fetch(0);
 	more = () => this.#fetch(this.items.length);
 
-	async add(text: string): Promise<void> {
+	async add(text: string): Promise<Memory> {
 		const memory = await this.#api.addMemory(text);
 		this.#remembered.note(memory);
 		this.query = '';
 		await this.load();
+		return memory;
 	}
 
 	async change({ id }: Memory, text: string): Promise<void> {
@@ -47,22 +50,25 @@ export class Memories {
 		this.#replace(await this.#remembered.accept(id));
 	}
 
-	/** Where it was in the list, so that it can go back there. */
-	async remove({ id }: Memory): Promise<number> {
+	async remove({ id }: Memory): Promise<void> {
 		await this.#remembered.remove(id);
-		const at = this.items.findIndex((item) => item.id === id);
-		if (at !== -1) {
-			this.items = this.items.toSpliced(at, 1);
-			this.total = (this.total ?? 1) - 1;
-		}
-		return at;
+		if (!this.items.some((item) => item.id === id)) return;
+		this.items = this.items.filter((item) => item.id !== id);
+		this.#count(-1);
 	}
 
-	async bringBack(id: string, at: number): Promise<void> {
+	/** To its place in the list of all. Whether a search finds it, the server knows. */
+	async bringBack(id: string): Promise<void> {
 		const memory = await this.#remembered.bringBack(id);
-		if (at === -1 || this.items.some((item) => item.id === id)) return;
-		this.items = this.items.toSpliced(at, 0, memory);
-		this.total = (this.total ?? 0) + 1;
+		if (this.#answered !== '' || this.query.trim() !== '') {
+			this.numAll = (this.numAll ?? 0) + 1;
+			return this.load();
+		}
+		if (this.items.some((item) => item.id === memory.id)) return;
+		const at = this.items.findIndex((item) => item.created_at < memory.created_at);
+		if (at !== -1) this.items = this.items.toSpliced(at, 0, memory);
+		else if (!this.hasMore) this.items = [...this.items, memory];
+		this.#count(1);
 	}
 
 	async clear(): Promise<void> {
@@ -76,8 +82,13 @@ export class Memories {
 		this.#asked += 1;
 		this.query = this.#answered = '';
 		this.items = [];
-		this.total = 0;
+		this.total = this.numAll = 0;
 		this.isLoading = false;
+	}
+
+	#count(more: 1 | -1): void {
+		this.total = (this.total ?? 0) + more;
+		this.numAll = (this.numAll ?? 0) + more;
 	}
 
 	#replace(memory: Memory): void {
@@ -90,7 +101,9 @@ export class Memories {
 		this.isLoading = true;
 		try {
 			const page = await this.#api.memories(query, offset, PAGE);
-			if (asked !== this.#asked) return; // A later question has been asked meanwhile.
+			const isLate = asked !== this.#asked;
+			if (query === '' && (!isLate || this.numAll === null)) this.numAll = page.total;
+			if (isLate) return; // A later question has been asked meanwhile.
 			const all = offset === 0 ? page.items : [...this.items, ...page.items];
 			this.items = [...new Map(all.map((item) => [item.id, item])).values()];
 			this.total = page.items.length === 0 ? this.items.length : page.total;

@@ -9,6 +9,7 @@ const TEA: Memory = {
 	origin: 'asked',
 	conversation_id: null,
 	is_suggested: false,
+	is_shown: true,
 	created_at: 1,
 	updated_at: 1
 };

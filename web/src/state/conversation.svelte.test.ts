@@ -291,6 +291,30 @@ test('what is being written is there again after a reload', () => {
 	expect(opened(api({}), 'c2').draft).toBe('');
 });
 
+test('a draft leaves the storage when its chat becomes a temporary one', () => {
+	const conversation = opened(api({}), null);
+	conversation.draft = 'Between us.';
+	conversation.leave();
+	expect(drafts.of(null)).toBe('Between us.');
+
+	const temporary = opened(api({}), null);
+	temporary.isTemporary = true;
+
+	expect(temporary.draft).toBe('Between us.');
+	expect(drafts.of(null)).toBe('');
+});
+
+test('what is written in a temporary chat that is opened again is kept nowhere', async () => {
+	const { question, answer } = hello();
+	const shown = { ...detail('c1', question, answer), is_temporary: true };
+	const conversation = opened(api({ 'GET conversation/c1': () => Response.json(shown) }), 'c1');
+	await conversation.load();
+	conversation.draft = 'Between us.';
+	conversation.leave();
+
+	expect(drafts.of('c1')).toBe('');
+});
+
 test('what is written in a new chat while it is answered moves with it', async () => {
 	const conversation = opened(
 		api({

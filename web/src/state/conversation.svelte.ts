@@ -61,7 +61,11 @@ export class Conversation {
 		this.#stored = new Stored(api, id, pause, this.#left.signal);
 		const isSaying = () => this.#saying.letter !== null;
 		this.#following = new Following(api, this.#stored, isSaying, this.#left.signal);
-		this.#draft = new Draft(drafts, () => this.id);
+		this.#draft = new Draft(
+			drafts,
+			() => this.id,
+			() => !this.isTemporary
+		);
 		this.#saying = new Saying(api, this, this.#stored, this.#following, delivery, this.#draft);
 		addEventListener('pagehide', () => this.#draft.flush(), { signal: this.#left.signal });
 	}
@@ -117,7 +121,9 @@ export class Conversation {
 	}
 	/** Only one that has not begun can become temporary. */
 	set isTemporary(isTemporary: boolean) {
-		if (this.id === null && this.path.length === 0) this.#stored.isTemporary = isTemporary;
+		if (this.id !== null || this.path.length > 0) return;
+		this.#stored.isTemporary = isTemporary;
+		this.#draft.flush();
 	}
 
 	message(id: string): Message | null {

@@ -231,7 +231,8 @@ export class Desk {
 		const { conversationId } = letter;
 		if (this.open.settle(letter, fate)) return true;
 		if (fate.kind === 'returned' && conversationId !== this.open.id) {
-			this.#drafts.giveBack(conversationId, letter.text);
+			// Storage is no place for what is said in a temporary chat.
+			if (letter.isTemporary !== true) this.#drafts.giveBack(conversationId, letter.text);
 			const why = fate.failure;
 			if (why !== null) this.notices.warn(sentenceOf(why, this.preferences.words));
 		}

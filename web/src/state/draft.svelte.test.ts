@@ -39,3 +39,19 @@ test('an empty draft that moves does not erase what another tab has begun', () =
 	expect(drafts.of(null)).toBe('Begun elsewhere.');
 	expect(drafts.of('c1')).toBe('');
 });
+
+test('what is written in a temporary chat is kept in no storage', () => {
+	let home: string | null = null;
+	const draft = new Draft(
+		drafts,
+		() => home,
+		() => false
+	);
+	draft.text = 'Between us.';
+	draft.flush();
+	home = 'c1';
+	draft.flush();
+
+	expect(draft.text).toBe('Between us.');
+	expect(localStorage).toHaveLength(0);
+});

@@ -1,6 +1,6 @@
 /**
  * What a person has written and not yet sent, by conversation. It outlives a reload, a closed
- * tab and a dead battery; it does not outlive signing out.
+ * tab and a dead battery; it does not outlive signing out. Of temporary chats nothing is kept here.
  */
 const NEW = 'new';
 

@@ -18,7 +18,7 @@ export interface Letter {
 	/** The message it says differently, where it does. */
 	edits: string | null;
 	ask: Ask;
-	/** It begins a conversation that leaves nothing behind. */
+	/** It is said in a conversation that leaves nothing behind. */
 	isTemporary?: boolean;
 	/** It has found no server, and waits for one. */
 	isWaiting: boolean;
@@ -38,12 +38,13 @@ export function messageOf({ id, text, parent }: Letter): Message {
 
 export function bodyOf(letter: Letter): SendBody {
 	const { id, content } = messageOf(letter);
+	const beginsTemporary = letter.isTemporary === true && letter.conversationId === null;
 	return {
 		action: 'next',
 		messages: [{ id, author: { role: 'user' }, content }],
 		parent_message_id: letter.parent ?? ROOT,
 		...common(letter.ask, letter.conversationId),
-		...(letter.isTemporary === true ? { history_and_training_disabled: true } : {})
+		...(beginsTemporary ? { history_and_training_disabled: true } : {})
 	};
 }
 

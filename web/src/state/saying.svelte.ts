@@ -116,7 +116,7 @@ export class Saying {
 
 	#letter(text: string, parent: string | null, ask: Ask): Letter {
 		const conversationId = this.#shown.id;
-		const isTemporary = conversationId === null && this.#stored.isTemporary;
+		const { isTemporary } = this.#stored;
 		const letter = { text, conversationId, parent, edits: null, ask, isWaiting: false };
 		const said = isTemporary ? { ...letter, isTemporary } : letter;
 		const before = this.#unsent;

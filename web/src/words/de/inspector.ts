@@ -10,6 +10,7 @@ export const inspector: Words['inspector'] = {
 	steps: 'Schritte',
 	prompt: 'Prompt',
 	tokens: 'Token der Antwort',
+	anyText: 'Beliebigen Text als Token sehen',
 	together: (isExact) => `zusammen${isExact ? '' : ', geschätzt'}`,
 	cached: 'davon schon gelesen',
 	point:

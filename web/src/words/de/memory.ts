@@ -7,15 +7,17 @@ const many = (count: number, one: string, several: string) =>
 export const memory: MemoryWords = {
 	use: {
 		title: 'Gedächtnis',
-		about: 'Was du dir zu merken bittest, kommt wieder zur Sprache, wenn eine Frage davon handelt.',
+		about:
+			'Was auf deine Bitte behalten wird, kommt wieder zur Sprache, wenn eine Frage davon handelt.',
 		isOn: 'Gedächtnis benutzen',
 		isOnAbout: 'Im Chat wirken „merk dir, dass …“ und „vergiss …“.',
 		suggests: 'Erinnerungen vorschlagen',
 		suggestsAbout:
 			'Nach einer Antwort wirst du manchmal gefragt, ob etwas behalten werden soll. Ohne dein Ja wird nichts behalten.',
 		offTitle: 'Gedächtnis ausschalten?',
-		offAbout: (total: number) =>
-			`Keine Antwort benutzt dann noch Erinnerungen. Du hast ${many(total, 'Erinnerung', 'Erinnerungen')}: behalte für später, was da ist, oder lösche alles endgültig.`,
+		offAbout: 'Keine Antwort benutzt dann noch Erinnerungen.',
+		offTotal: (total: number) => `Du hast ${many(total, 'Erinnerung', 'Erinnerungen')}.`,
+		offChoice: 'Behalte für später, was da ist, oder lösche alles endgültig.',
 		keep: 'Ausschalten und behalten',
 		wipe: 'Ausschalten und alles löschen',
 		wiped: 'Das Gedächtnis ist aus, und alle Erinnerungen sind gelöscht.',
@@ -33,6 +35,10 @@ export const memory: MemoryWords = {
 		addPlaceholder: 'Ich vertrage keine Nüsse.',
 		addAction: 'Merken',
 		added: 'Gemerkt.',
+		addedUnshown:
+			'Gemerkt, aber dem Modell nicht gezeigt: Es sagt, was zu tun ist. Wie Antworten sein sollen, gehört zu „Über dich“.',
+		unshown:
+			'Dem Modell nicht gezeigt: Es sagt, was zu tun ist, und nichts über dich. Wie Antworten sein sollen, gehört zu',
 		missing: 'Schreib, was behalten werden soll.',
 		more: 'Mehr zeigen',
 		emptyTitle: 'Noch wird nichts behalten',

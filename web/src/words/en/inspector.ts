@@ -10,6 +10,7 @@ export const inspector = {
 	steps: 'Steps',
 	prompt: 'Prompt',
 	tokens: 'Tokens of the answer',
+	anyText: 'See any text as tokens',
 	together: (isExact: boolean) => `together${isExact ? '' : ', estimated'}`,
 	cached: 'of these cached',
 	point:

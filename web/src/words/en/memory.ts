@@ -12,8 +12,9 @@ export const memory = {
 		suggestsAbout:
 			'After an answer you may be asked whether something is worth remembering. Nothing is kept unless you say yes.',
 		offTitle: 'Turn memory off?',
-		offAbout: (total: number) =>
-			`No answer will use memories any more. You have ${many(total, 'memory', 'memories')}: keep what is there for later, or delete all of it for good.`,
+		offAbout: 'No answer will use memories any more.',
+		offTotal: (total: number) => `You have ${many(total, 'memory', 'memories')}.`,
+		offChoice: 'Keep what is there for later, or delete all of it for good.',
 		keep: 'Turn off and keep',
 		wipe: 'Turn off and delete all',
 		wiped: 'Memory is off, and everything that was remembered is deleted.',
@@ -31,6 +32,11 @@ export const memory = {
 		addPlaceholder: 'I am allergic to nuts.',
 		addAction: 'Remember',
 		added: 'Remembered.',
+		addedUnshown:
+			'Remembered, but not shown to the model: it says what to do. How answers should be goes under “About you”.',
+		/** The name of the page to go to follows. */
+		unshown:
+			'Not shown to the model: it says what to do, not something about you. How answers should be goes under',
 		missing: 'Write what is to be remembered.',
 		more: 'Show more',
 		emptyTitle: 'Nothing is remembered yet',
@@ -69,7 +75,7 @@ export const memory = {
 		title: 'About you',
 		about: 'Told to the model with every message you send, in every chat that is not temporary.',
 		isOn: 'Tell the model about me',
-		callMe: 'How should I call you?',
+		callMe: 'What should I call you?',
 		callMePlaceholder: 'Ada',
 		aboutMe: 'What should be known about you?',
 		aboutMeHint: 'What you do, what you know, what matters to you.',
