@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,8 @@ def test_ctrl_c_on_a_pipe_stops_the_answer_on_the_server(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environ,
+        # As a terminal starts it: what runs these tests in the background may ignore Ctrl-C.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as chat:
         assert chat.stdin is not None
         assert chat.stdout is not None
