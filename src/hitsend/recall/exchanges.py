@@ -20,6 +20,8 @@ NUM_CANDIDATES = 64
 """Looked at closely."""
 NUM_READ = 200
 """Of those there are only words to go by, the last ones are read."""
+MOST_CONVERSATIONS = 1_000
+"""Of which it is kept in mind how far they are learned."""
 WEIGHT_OF_WORDS = 0.3
 """Of a question whose words are all there. A name or a number means nothing to an embedder."""
 LEAST_CANDIDATE, LEAST = 0.1, 0.3
@@ -31,20 +33,23 @@ class ExchangeRecall:
         self._exchanges = store.exchanges
         self._embedder = embedder
         self._nearest = nearest
+        self._learned: dict[str, str] = {}
+        """By conversation, up to which message everything has its vector."""
 
     async def find(
         self, conversation_id: str, user_id: str, question: str, before: Sequence[str], most: int
     ) -> list[Exchange]:
+        if not before:
+            return []
         here, allowed = (conversation_id, user_id), frozenset(before)
         embedder, near = self._embedder, dict[str, float]()
         if embedder is None or (vector := await soon(vector_of(question, embedder))) is None:
             some = await self._exchanges.get(*here, before[-NUM_READ:])
         else:
             # Before the vectors are looked at: what is learned meanwhile is in one or the other.
-            unlearned = await self._exchanges.unlearned(*here, embedder.name, NUM_READ)
+            unlearned = await self._unlearned(*here, embedder.name, before)
             near = await self._near(*here, embedder.name, vector, allowed)
-            some = {one.message_id: one for one in unlearned if one.message_id in allowed}
-            some = {**some, **await self._exchanges.get(*here, near)}
+            some = {**unlearned, **await self._exchanges.get(*here, near)}
         shares = await asyncio.to_thread(_in_common, question[:MOST_QUESTION_CHARS], some)
         return [some[message_id] for message_id in _best(shares, near, most)]
 
@@ -62,6 +67,22 @@ class ExchangeRecall:
             ids = [exchange.message_id for exchange in new]
             learned = dict(zip(ids, vectors, strict=True))
             await self._exchanges.learn(conversation_id, user_id, embedder.name, learned)
+
+    async def _unlearned(
+        self, conversation_id: str, user_id: str, embedder: str, before: Sequence[str]
+    ) -> Mapping[str, Exchange]:
+        """Where all is learned it stays so, and is not looked at again until there is more: to
+        find nothing among a thousand takes a while."""
+        last_id, allowed = before[-1], frozenset(before)
+        if self._learned.get(conversation_id) == last_id:
+            return {}
+        newest = await self._exchanges.unlearned(conversation_id, user_id, embedder, NUM_READ)
+        some = {one.message_id: one for one in newest if one.message_id in allowed}
+        if not some and len(newest) < NUM_READ:
+            self._learned[conversation_id] = last_id
+        if len(self._learned) > MOST_CONVERSATIONS:
+            del self._learned[next(iter(self._learned))]
+        return some
 
     async def _near(
         self,

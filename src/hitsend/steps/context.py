@@ -98,17 +98,15 @@ class _Gathering:
         self._notes = Notes(sources.book, self._user_id, turn.model)
 
     async def context(self) -> Context:
-        profile = await self._store.profiles.in_conversation(
-            self._user_id,
-            self._turn.conversation_id,
-            has_memory=self._turn.send.has_memory,
+        profile, history = await asyncio.gather(
+            self._profile(), read_history(self._turn, self._cut, self._store)
         )
-        history = await read_history(self._turn, self._cut, self._store)
         before = await self._before(history)
-        summaries = await self._summaries(before, history)
         standing = [_standing(seen, before.starts_at) for seen in history.seens]
         found = self._found_before(history)
-        named = await self._named([*standing, found or Seen()], profile)
+        summaries, named = await asyncio.gather(
+            self._summaries(before, history), self._named([*standing, found or Seen()], profile)
+        )
         standing = [_told(seen, named) for seen in standing]
         if found is None:
             found, named = await self._find(before, history, standing, named, profile)
@@ -130,6 +128,13 @@ class _Gathering:
             kept=tuple(exchanges),
             seen=self._seen(found, standing, before, summaries),
             cut=self._cut,
+        )
+
+    async def _profile(self) -> Profile:
+        return await self._store.profiles.in_conversation(
+            self._user_id,
+            self._turn.conversation_id,
+            has_memory=self._turn.send.has_memory,
         )
 
     async def _before(self, history: History) -> Before:
