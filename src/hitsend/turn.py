@@ -78,7 +78,7 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     yield turn.started
 
     wish = await hear_wish(turn, store, services.recall, engine)
-    beside = Beside(notes_of(wish), forgotten=wish.removed_ids)
+    beside = Beside(notes_of(wish, send.text), forgotten=wish.removed_ids)
 
     context, prompt = await _fitted(turn, services, WHOLE, beside)
     built, encoded = told(context, prompt)

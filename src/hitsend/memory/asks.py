@@ -48,6 +48,11 @@ def find_ask(message: str) -> Ask | None:
     return _remember(asked) or _forget(asked)
 
 
+def is_german(message: str) -> bool:
+    """By the words that ask for it."""
+    return GERMAN.search(message) is not None
+
+
 def is_fact(text: str) -> bool:
     """Whether it says something of the person that could be remembered."""
     return _is_fact(text) and bool(STATES.search(text) or THEIRS.match(text))
@@ -257,6 +262,10 @@ HINT = _pattern(
       | note \s (?: that | down | this ) | a \s note | keep \s in \s mind | from \s now \s on
       | call \s me | merk\w* | vergiss | vergessen | denke? \s (?: \w+ \s )? (?: daran | dran )
       | behalt\w* | notier\w* | ab \s jetzt | nenn\w* \s mich | gedächtnis | erinner\w* ) \b"""
+)
+GERMAN = _pattern(
+    r"""\b (?: merk\w* | vergiss | vergessen | behalte? | notiere? | nenne? | lösche?
+      | denke? (?: \s \w+ ){0,2} \s (?: daran | dran ) | gedächtnis | erinner\w* ) \b"""
 )
 RECALLS = _pattern(
     r"""(?: (?: do | did | can | could ) \s you \s (?: still \s )? remember \b (?! ,? \s that \b )

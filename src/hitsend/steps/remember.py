@@ -13,7 +13,16 @@ import msgspec
 from hitsend.engine import Engine, GaveWay
 from hitsend.errors import Conflict, HitsendError, NotFound, Refused
 from hitsend.events import MemoriesChanged
-from hitsend.memory.asks import Ask, Forget, ForgetAll, Remember, find_ask, hints, is_fact
+from hitsend.memory.asks import (
+    Ask,
+    Forget,
+    ForgetAll,
+    Remember,
+    find_ask,
+    hints,
+    is_fact,
+    is_german,
+)
 from hitsend.memory.passwords import tells_password
 from hitsend.memory.suggestions import (
     is_in_words_of,
@@ -91,13 +100,14 @@ def is_secret(text: str) -> bool:
     return find_secret(text) is not None or tells_password(text)
 
 
-def notes_of(wish: Wish) -> tuple[Note, ...]:
+def notes_of(wish: Wish, message: str) -> tuple[Note, ...]:
     """In front of the question: what is done about it, or how to have it done."""
     if wish.is_unclear:
         return (Note("memory_tool"),)
     if not wish.is_clear:
         return ()
     done = {
+        "is_german": is_german(message),
         "added": [wish.added] if wish.added else [],
         "has_removed": bool(wish.removed),
         "changed_nothing": wish.finds_nothing,
@@ -124,7 +134,7 @@ def memory_tools(turn: Turn, store: Store, recall: Recall) -> Tools:
             wish = await understood(ask, turn.send.user_id, store, recall)
         changed = await fulfil(wish, turn, store)
         output = f"{sum(len(event.changed) for event in changed)} changed"
-        return Done(output, notes_of(wish), tuple(changed))
+        return Done(output, notes_of(wish, turn.send.text), tuple(changed))
 
     return dict.fromkeys((REMEMBER, FORGET), use)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.memory.asks import Forget, ForgetAll, Remember, find_ask, hints
+from hitsend.memory.asks import Forget, ForgetAll, Remember, find_ask, hints, is_german
 
 REMEMBERED = {
     "Remember that I bake on Sundays.": "I bake on Sundays.",
@@ -179,3 +179,18 @@ def test_what_is_remembered_is_what_was_said(fact: str, asking: str) -> None:
 def test_what_stands_in_code_or_quotes_is_no_wish(fact: str) -> None:
     assert find_ask(f"```\nremember that I like {fact}\n```") is None
     assert find_ask(f'"remember that I like {fact}"') is None
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Merk dir, dass ich in Leipzig wohne.", True),
+        ("Vergiss bitte, dass ich Tee mag.", True),
+        ("Nenne mich Bob", True),
+        ("Remember that I live in Leipzig.", False),
+        ("Forget that I like tea.", False),
+        ("Call me Bob", False),
+    ],
+)
+def test_the_language_is_that_of_the_words_that_ask(message: str, expected: bool) -> None:
+    assert is_german(message) is expected

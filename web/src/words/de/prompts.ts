@@ -64,6 +64,7 @@ const slots: PromptWords['slots'] = {
 	'memory_done.changed_nothing': 'Es war nichts zu finden, was vergessen werden könnte.',
 	'memory_done.asks_for_all':
 		'Alles soll vergessen werden; in einer Unterhaltung geschieht das nicht.',
+	'memory_done.is_german': 'Die Person schreibt Deutsch.',
 	'memory_done.is_secret': 'Was gemerkt werden soll, sieht nach einem Passwort oder Schlüssel aus.',
 	'memory_done.is_full': 'Es ist schon so viel gemerkt, wie es sein kann.',
 	'memory_note.memories': 'Je ein Text.',
