@@ -4,7 +4,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.server.world import Someone, World, message
+from msgspec.structs import replace
+from tests.server.world import Someone, World, message, world_of
+
+from hitsend.engine import ModelFacts, ScriptedEngine
+from hitsend.settings import Settings
 
 BEAM = {"policy": "beam"}
 
@@ -49,6 +53,25 @@ async def test_how_sure_the_model_was_is_recorded_with_the_turn(world: World) ->
     assert usage["entropy"] > 0
     assert usage["surprisal"] > 0
     assert usage["is_truncated"] is False
+
+
+class Sized(ScriptedEngine):
+    def __init__(self, num_bytes: int) -> None:
+        super().__init__()
+        self._num_bytes = num_bytes
+
+    async def resolve(self, name: str) -> ModelFacts:
+        return replace(await super().resolve(name), num_bytes=self._num_bytes)
+
+
+@pytest.mark.parametrize(("num_bytes", "is_recorded"), [(10**9, True), (10**8, False)])
+async def test_a_model_that_is_no_slower_for_it_tells_how_sure_it_was_unasked(
+    settings: Settings, num_bytes: int, is_recorded: bool
+) -> None:
+    async with world_of(settings, Sized(num_bytes)) as world:
+        heard = await (await world.someone("ada")).send("!script\nOne two three.")
+    assert heard.answer
+    assert ("entropy" in heard.answer["metadata"]["usage"]) is is_recorded
 
 
 async def test_an_answer_that_ended_for_lack_of_room_is_recorded_as_such(world: World) -> None:
