@@ -87,7 +87,8 @@ def test_conversations_stand_under_the_day_something_was_last_said(ada: Person) 
 
 def test_a_pinned_conversation_stays_on_top_until_it_is_let_go(ada: Person) -> None:
     bring(ada, talk("Old", days=3), talk("New"))
-    take(ada, "Old", "Pin")
+    with ada.page.expect_response("**/backend-api/conversation/*"):
+        take(ada, "Old", "Pin")
     expect(group(ada, "Pinned").get_by_role("link")).to_have_text(["Old"])
     expect(group(ada, "Previous 7 days")).to_have_count(0)
     ada.page.reload()
@@ -131,10 +132,12 @@ def test_folders_are_made_filled_renamed_and_deleted_with_nothing_lost(ada: Pers
     undo(ada)
     expect(group(ada, "Today").get_by_role("link")).to_have_count(2)
     take(ada, "Planets", "Move to folder")
-    ada.page.get_by_role("dialog").get_by_role("button", name="Sky").click()
+    with ada.page.expect_response("**/backend-api/conversation/*"):
+        ada.page.get_by_role("dialog").get_by_role("button", name="Sky").click()
     ada.choose("Options for the folder Sky", "Rename")
     ada.page.get_by_label("Name of the folder").fill("Heaven")
-    ada.page.keyboard.press("Enter")
+    with ada.page.expect_response("**/backend-api/folders/*"):
+        ada.page.keyboard.press("Enter")
     ada.page.reload()
     expect(folder(ada, "Heaven").get_by_role("link")).to_have_text(["Planets"])
     ada.choose("Options for the folder Heaven", "Delete folder")
