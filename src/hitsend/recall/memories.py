@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from operator import mul
 
+from msgspec.structs import replace
+
 from hitsend.engine import Embedder
 from hitsend.errors import EngineDown
 from hitsend.memory.meant import meant
@@ -54,15 +56,12 @@ class MemoryRecall:
     async def find(
         self, user_id: str, question: str, most: int, known: Collection[str] = ()
     ) -> list[Memory]:
-        """The nearest first. Those that are `known` are not found again, and those that state
-        nothing never are."""
+        """The nearest first, each with what it states. Those that are `known` are not found again,
+        and those that state nothing never are."""
         scores = await self._scores(user_id, question[:MOST_QUESTION_CHARS], len(known))
-        near = [
-            memory
-            for memory, score in scores
-            if score >= LEAST and memory.id not in known and statements(memory.text)
-        ]
-        return within(MOST_CHARS, near, lambda memory: len(memory.text))[:most]
+        near = [memory for memory, score in scores if score >= LEAST and memory.id not in known]
+        told = await asyncio.to_thread(_told, near)
+        return within(MOST_CHARS, told, lambda memory: len(memory.text))[:most]
 
     async def find_meant(self, user_id: str, about: str) -> list[Memory]:
         """Those somebody speaks of, suggestions among them. By words alone: what means much the
@@ -161,6 +160,11 @@ class MemoryRecall:
         shares = await asyncio.to_thread(_most_in_common, question, texts, most)
         found = await self._store.memories.some(user_id, list(shares))
         return [(memory, shares[memory.id]) for memory in found]
+
+
+def _told(memories: Sequence[Memory]) -> list[Memory]:
+    stated = ((memory, statements(memory.text)) for memory in memories)
+    return [replace(memory, text=text) for memory, text in stated if text]
 
 
 def _most_in_common(question: str, texts: Mapping[str, str], most: int) -> dict[str, float]:

@@ -21,8 +21,8 @@ class Recall:
     async def memories(
         self, user_id: str, question: str, *, most: int, known: Collection[str] = ()
     ) -> list[Memory]:
-        """What the person wants remembered and is about the question, the nearest first. Without
-        what is `known` already."""
+        """What the person wants remembered and is about the question, as a model is told it; the
+        nearest first. Without what is `known` already."""
         return await self._memories.find(user_id, question, most, known)
 
     async def memories_meant(self, user_id: str, about: str) -> list[Memory]:

@@ -193,7 +193,7 @@ class _Gathering:
         exchanges: Sequence[Exchange] = ()
         if before.ids and "recalled" not in without:
             exchanges = await self._recalled(question, before, standing, named)
-        told = await _statements({memory.id: memory.text for memory in memories})
+        told = {memory.id: memory.text for memory in memories}
         found = Seen(
             memories=tuple(memory.id for memory in memories),
             recalled=tuple(exchange.message_id for exchange in exchanges),

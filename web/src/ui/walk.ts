@@ -1,4 +1,4 @@
-/** Walking along a list by keyboard. */
+/** Walking along a list, by keyboard and by pointer. */
 
 /** Where a key leads to from place `at` of `num`. Left and right are as the reader sees them. */
 export function placeAfter(
@@ -27,4 +27,10 @@ export function walked(event: KeyboardEvent, list: HTMLElement, at: number): num
 	event.preventDefault();
 	list.children[to]?.scrollIntoView({ block: 'nearest' });
 	return to;
+}
+
+/** The place of what an event is about in a list of elements. Undefined where that is none of them. */
+export function pointedAt({ target }: Event, list: HTMLElement): number | undefined {
+	const place = [...list.children].findIndex((child) => child === target);
+	return place < 0 ? undefined : place;
 }
