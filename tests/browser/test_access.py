@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.axe import faults
 from tests.browser.pictures import RICH
 from tests.browser.test_sidebar import make_folder, sidebar, take, talk
-from tests.browser.world import PASSWORD, Person
+from tests.browser.world import PASSWORD, Person, intercept
 
 SIZES = {"phone": (390, 844), "laptop": (1280, 800)}
 SECTIONS = [
@@ -110,7 +110,7 @@ def test_the_way_in(visitor: Person, new_person: Callable[[], Person]) -> None:
     page.get_by_label("Password").fill("not the password")
     visitor.button("Sign in").click()
     check(visitor, page.get_by_role("alert"))
-    page.route("**/backend-api/**", lambda route: route.abort())
+    intercept(page, "**/backend-api/**", lambda route: route.abort())
     page.reload()
     check(visitor, page.get_by_role("heading", name="The server cannot be reached"))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Request, expect
-from tests.browser.world import Network, Person, Server
+from tests.browser.world import Network, Person, Server, intercept
 
 CODE = "    def first(items):\n\treturn items[0]\n\n\n" + "".join(
     f"        line_{number} = '`{number}` <b>&amp;</b>  '\n" for number in range(400)
@@ -290,7 +290,7 @@ COMPLETIONS = "**/generate_autocompletions"
 def test_words_for_the_end_are_not_proposed_to_whoever_went_elsewhere_meanwhile(
     ada: Person,
 ) -> None:
-    ada.page.route(COMPLETIONS, lambda _: None)  # It is answered late, if ever.
+    intercept(ada.page, COMPLETIONS, lambda _: None)  # It is answered late, if ever.
     with ada.page.expect_request(COMPLETIONS):
         ada.draft.press_sequentially("elephants like bananas because ")
     with ada.page.expect_event("requestfailed"):
@@ -303,7 +303,7 @@ def test_words_for_the_end_are_not_proposed_to_whoever_went_elsewhere_meanwhile(
 
 def test_words_that_are_proposed_move_nothing_and_are_not_accepted_unseen(ada: Person) -> None:
     answer = {"completions": ["proposed " * 30], "is_enabled": True}
-    ada.page.route(COMPLETIONS, lambda route: route.fulfill(json=answer))
+    intercept(ada.page, COMPLETIONS, lambda route: route.fulfill(json=answer))
     grey = ada.page.locator(".grey")
     low = height(ada.draft)
     ada.draft.press_sequentially("elephants like bananas because ")

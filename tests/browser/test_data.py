@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Locator, expect
 from tests.browser.test_sidebar import row, talk
-from tests.browser.world import Person
+from tests.browser.world import Person, intercept
 from tests.unit.takeout.shapes import Json, chat, conversation, node, said
 
 ROME = talk("Rome", "When was it founded?", "In 753 BC, it is said.")
@@ -155,7 +155,7 @@ def test_a_file_that_is_too_large_or_no_export_is_not_even_sent(
     large = tmp_path / "large.zip"
     with large.open("wb") as opened:
         opened.truncate(257 << 20)
-    ada.page.route("**/backend-api/import*", lambda route: route.abort())
+    intercept(ada.page, "**/backend-api/import*", lambda route: route.abort())
     part = give(ada, large)
     expect(part.get_by_role("alert").first).to_contain_text(
         "large.zip is too large. This server takes at most 268 MB."

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, Route, WebSocket, expect
-from tests.browser.world import Network, Person, Server
+from tests.browser.world import Network, Person, Server, intercept
 
 POST = "**/backend-api/f/conversation"
 MAX_FRAMES = 600
@@ -17,7 +17,7 @@ class Held:
     def __init__(self, page: Page, pattern: str) -> None:
         self.routes: list[Route] = []
         self._page, self._pattern = page, pattern
-        page.route(pattern, lambda route: self.routes.append(route))
+        intercept(page, pattern, lambda route: self.routes.append(route))
 
     def wait_for(self, number: int = 1) -> None:
         for _ in range(MAX_FRAMES):
@@ -211,7 +211,7 @@ def test_an_edit_that_is_refused_stays_where_it_was_written(ada: Person) -> None
     ada.ask("!script\nfirst")
     ada.ask("!script\nlast")
     error: dict[str, Any] = {"message": "Wait a moment.", "code": None, "type": "x"}
-    ada.page.route(POST, lambda route: route.fulfill(status=400, json={"error": error}))
+    intercept(ada.page, POST, lambda route: route.fulfill(status=400, json={"error": error}))
     ada.questions.first.hover()
     ada.questions.first.get_by_role("button", name="Edit message").click()
     editor = ada.page.get_by_role("textbox", name="Edit message")
@@ -228,7 +228,7 @@ def test_an_edit_that_is_refused_stays_where_it_was_written(ada: Person) -> None
 
 
 def test_a_proxy_without_a_server_is_no_refusal(ada: Person) -> None:
-    ada.page.route(POST, lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
+    intercept(ada.page, POST, lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     ada.say("!script\nhello")
     expect(waiting(ada)).to_contain_text("hello")
     ada.page.unroute(POST)
@@ -377,7 +377,7 @@ def test_an_answer_that_is_cut_off_goes_on_over_the_socket(ada: Person) -> None:
         headers = {"content-type": "text/event-stream", "x-turn-exchange-id": taken[0]}
         route.fulfill(status=200, headers=headers, body=half)
 
-    ada.page.route(POST, cut)
+    intercept(ada.page, POST, cut)
     ada.say("!script tokens=20\nword ")
 
     in_full(ada)
@@ -435,7 +435,8 @@ def test_a_title_that_comes_after_the_answer_is_shown_in_every_tab(
 
 def test_a_server_that_wants_to_be_asked_later_is_asked_later(ada: Person) -> None:
     error: dict[str, Any] = {"message": "Wait.", "code": "rate_limit_exceeded", "type": "x"}
-    ada.page.route(
+    intercept(
+        ada.page,
         POST,
         lambda route: route.fulfill(
             status=429, json={"error": error}, headers={"retry-after": "2"}

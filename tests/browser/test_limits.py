@@ -8,7 +8,7 @@ from tests.browser.axe import faults
 from tests.browser.test_layout import cut_off, overflow
 from tests.browser.test_people import line
 from tests.browser.test_settings import confirm, part
-from tests.browser.world import Person, Server
+from tests.browser.world import Person, Server, intercept
 
 PAGES = ["usage", "groups", "limits", "everyone", "prices", "people"]
 
@@ -103,7 +103,7 @@ def test_what_the_server_refuses_is_said_at_its_field_and_what_was_typed_stays(
     ada.come_in("ada", "first")
     said = {"message": "Not on a Sunday.", "code": "invalid_request", "param": "tokens_per_day"}
     refuse = "**/backend-api/limits/everyone"
-    ada.page.route(refuse, lambda route: route.fulfill(status=400, json={"error": said}))
+    intercept(ada.page, refuse, lambda route: route.fulfill(status=400, json={"error": said}))
     settings = ada.open_settings("Limits")
     change(settings, "Everyone")
     day = settings.get_by_label("Tokens a day")
@@ -251,7 +251,7 @@ def test_usage_that_does_not_come_says_why_and_can_be_asked_for_again(
     ada: Person, path: str
 ) -> None:
     asked = re.compile(f"/backend-api/{re.escape(path)}$")
-    ada.page.route(asked, lambda route: route.abort())
+    intercept(ada.page, asked, lambda route: route.abort())
     settings = ada.open_settings("Usage")
     trouble = settings.get_by_role("alert").filter(has_text="cannot be reached")
     expect(trouble).to_be_visible()

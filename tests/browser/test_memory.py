@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Route, expect
 from tests.browser.axe import faults
-from tests.browser.world import Person
+from tests.browser.world import Person, intercept
 
 RIGHTMOST = """
 Math.max(...[...document.querySelectorAll('dialog *')].map(
@@ -363,8 +363,8 @@ def suggest(person: Person, text: str) -> None:
         named = {"items": [memory | {"is_suggested": True}], "total": 1}
         route.fulfill(json=named)
 
-    person.page.route("**/backend-api/conversation/*", tell)
-    person.page.route("**/backend-api/memories?ids=*", show, times=1)
+    intercept(person.page, "**/backend-api/conversation/*", tell)
+    intercept(person.page, "**/backend-api/memories?ids=*", show, times=1)
 
 
 @pytest.mark.parametrize(

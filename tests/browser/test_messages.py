@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, expect
-from tests.browser.world import Person, Server
+from tests.browser.world import Person, Server, intercept
 
 WORDS = " ".join(f"word{number}" for number in range(120))
 CODE = "def area(r: float) -> float:\n\tif r < 0:\n\n\t    return  0.0\n\treturn 3.14 * r**2"
@@ -154,7 +154,7 @@ def test_formulas_and_colours_that_do_not_come_leave_the_words(
     ada.page.add_init_script(NO_WORKER)
     ada.visit()
     ada.create_account("ada")
-    ada.page.route(re.compile("/assets/(katex|languages)"), lambda route: route.abort())
+    intercept(ada.page, re.compile("/assets/(katex|languages)"), lambda route: route.abort())
     ada.ask("!script\n$$e=mc^2$$\n\n```python\nimport this\n```")
     formula = ada.answers.locator(".formula")
     expect(formula).to_have_text("e=mc^2")

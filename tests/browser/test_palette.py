@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, expect
 from tests.browser.test_sidebar import bring, row, sidebar, talk
-from tests.browser.world import Person
+from tests.browser.world import Person, intercept
 
 PRINTED = {"Ctrl": "Control", "Esc": "Escape", "↑": "ArrowUp", "↓": "ArrowDown"}
 
@@ -84,7 +84,7 @@ def test_an_action_is_found_chosen_with_the_arrows_and_run(ada: Person) -> None:
 
 
 def test_a_search_that_fails_says_so(ada: Person) -> None:
-    ada.page.route("**/backend-api/conversations?*", lambda route: route.abort())
+    intercept(ada.page, "**/backend-api/conversations?*", lambda route: route.abort())
     ada.page.keyboard.press("Control+k")
     ada.page.keyboard.type("heliotrope")
 

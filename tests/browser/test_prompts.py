@@ -8,7 +8,7 @@ from tests.browser.axe import faults
 from tests.browser.test_layout import cut_off, overflow
 from tests.browser.test_people import line
 from tests.browser.test_settings import part
-from tests.browser.world import Person
+from tests.browser.world import Person, intercept
 
 from hitsend.prompts import shipped
 
@@ -192,7 +192,7 @@ def test_the_log_tells_who_changed_what_and_goes_back_page_by_page(ada: Person) 
 
 
 def test_a_log_that_does_not_come_says_why_and_can_be_asked_for_again(ada: Person) -> None:
-    ada.page.route("**/admin/audit*", lambda route: route.abort())
+    intercept(ada.page, "**/admin/audit*", lambda route: route.abort())
     settings = ada.open_settings("Log of changes")
     expect(settings.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
     ada.page.unroute("**/admin/audit*")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect
-from tests.browser.world import Person, Server
+from tests.browser.world import Person, Server, intercept
 
 
 def test_keys_of_the_page_do_nothing_behind_a_dialog(ada: Person) -> None:
@@ -26,7 +26,7 @@ def test_a_part_of_the_page_that_does_not_load_says_so(browser: Browser, server:
     ada = Person(browser.new_context(service_workers="block").new_page(), server)
     ada.visit()
     ada.create_account("ada")
-    ada.page.route(re.compile(r"/assets/Settings-.*\.js"), lambda route: route.abort())
+    intercept(ada.page, re.compile(r"/assets/Settings-.*\.js"), lambda route: route.abort())
     ada.page.keyboard.press("Control+,")
     notice = ada.page.get_by_role("dialog", name="This part of the page did not load")
     expect(notice).to_be_visible()

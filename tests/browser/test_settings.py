@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from playwright.sync_api import Locator, expect
-from tests.browser.world import PASSWORD, Person, Server
+from tests.browser.world import PASSWORD, Person, Server, intercept
 
 
 def confirm(person: Person, action: str) -> None:
@@ -244,7 +244,7 @@ def test_own_numbers_are_checked_and_sent(ada: Person) -> None:
 def test_a_list_that_does_not_come_says_why_and_can_be_asked_for_again(
     ada: Person, section: str, path: str
 ) -> None:
-    ada.page.route(f"**/backend-api/{path}", lambda route: route.abort())
+    intercept(ada.page, f"**/backend-api/{path}", lambda route: route.abort())
     settings = ada.open_settings(section)
     expect(settings.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
     ada.page.unroute(f"**/backend-api/{path}")

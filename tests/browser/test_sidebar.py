@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from playwright.sync_api import Browser, Locator, expect
-from tests.browser.world import Person, Server
+from tests.browser.world import Person, Server, intercept
 from tests.unit.takeout.shapes import conversation, node
 
 DAY_S = 86_400
@@ -321,7 +321,7 @@ def test_on_a_touch_screen_a_long_title_leaves_room_for_what_is_beside_it(
 
 def test_an_empty_list_says_so_and_a_failed_one_can_be_tried_again(ada: Person) -> None:
     expect(sidebar(ada)).to_contain_text("Your conversations will be listed here.")
-    ada.page.route("**/backend-api/conversations?*", lambda route: route.abort())
+    intercept(ada.page, "**/backend-api/conversations?*", lambda route: route.abort())
     ada.page.reload()
     expect(sidebar(ada).get_by_role("alert")).to_contain_text("cannot be reached")
     ada.page.unroute("**/backend-api/conversations?*")
@@ -333,7 +333,7 @@ def test_an_empty_list_says_so_and_a_failed_one_can_be_tried_again(ada: Person) 
 
 def test_what_the_server_refuses_is_said_and_taken_back(ada: Person) -> None:
     bring(ada, talk("Stars"))
-    ada.page.route("**/backend-api/conversation/*", lambda route: route.abort())
+    intercept(ada.page, "**/backend-api/conversation/*", lambda route: route.abort())
     take(ada, "Stars", "Delete")
     expect(ada.page.get_by_role("alert")).to_contain_text("cannot be reached")
     expect(row(ada, "Stars")).to_be_visible()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, expect
-from tests.browser.world import Network, Person, Server
+from tests.browser.world import Network, Person, Server, intercept
 
 WORDS = " ".join(f"word{number}" for number in range(120))
 LISTEN = """
@@ -36,7 +36,7 @@ def state(person: Person, sentence: str | re.Pattern[str]) -> Locator:
 
 def test_a_server_that_does_not_take_the_message_can_be_given_up_on(ada: Person) -> None:
     ada.page.clock.install()
-    ada.page.route("**/f/conversation", lambda _: None)
+    intercept(ada.page, "**/f/conversation", lambda _: None)
     ada.say("hello?")
     expect(state(ada, "Connecting to the server")).to_be_visible()
     ada.page.clock.run_for(7_000)

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from threading import Thread
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Dialog, Locator, Page, Request, expect
+from playwright.sync_api import Dialog, Locator, Page, Request, Route, expect
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse"
@@ -114,6 +115,22 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
         while data := source.recv(65_536):
             target.sendall(data)
         target.shutdown(socket.SHUT_WR)
+
+
+def intercept(
+    page: Page, pattern: str | re.Pattern[str], answer: Callable[[Route], Any], **more: int
+) -> None:
+    """Answers calls of an open page in the server's place.
+
+    Chromium hands the first of them over a moment after it was told to: wait until it does.
+    """
+    page.route(pattern, answer, **more)
+    probe = "**/?is-heard"
+    page.route(probe, lambda route: route.fulfill(body="yes"))
+    page.evaluate("""async () => {
+        while (await (await fetch('/?is-heard')).text() !== 'yes');
+    }""")
+    page.unroute(probe)
 
 
 class Person:

@@ -107,6 +107,23 @@ test('the list grows page by page to its end', async () => {
 	expect(new Set(ids(conversations.recent)).size).toBe(56);
 });
 
+test('what happens while the list is on its way is not undone by it', async () => {
+	const server = new FakeServer();
+	const conversations = new Conversations(new Api(server.answer), null);
+	const loading = conversations.load();
+	conversations.note('c99', 'Just begun', true);
+	await loading;
+	expect(ids(conversations.recent).slice(0, 2)).toEqual(['c99', 'c0']);
+	expect(conversations.recent.total).toBe(57);
+
+	const again = conversations.load();
+	await conversations.change('c0', { is_visible: false });
+	await conversations.rename('c1', 'Renamed');
+	await again;
+	expect(ids(conversations.recent).slice(0, 2)).toEqual(['c1', 'c3']);
+	expect(conversations.recent.items[0]).toMatchObject({ title: 'Renamed' });
+});
+
 test('what is loaded again is as long as it was, however long that is', async () => {
 	const server = new FakeServer();
 	const { all } = server;

@@ -20,6 +20,8 @@ export class Shelf {
 	total = $state(0);
 
 	#asked = 0;
+	/** What was changed here while the server was asked: its answer may be from before. */
+	#meanwhile: (() => void)[] = [];
 	#api: Api;
 	#which: () => Kind;
 
@@ -46,6 +48,7 @@ export class Shelf {
 
 	clear(): void {
 		this.#asked += 1;
+		this.#meanwhile = [];
 		this.items = [];
 		this.total = 0;
 		this.problem = null;
@@ -53,29 +56,43 @@ export class Shelf {
 	}
 
 	/** Puts a conversation where its time says, or at `index`. One beyond the last page comes with its page. */
-	put(item: ConversationSummary, index = this.#placeOf(item)): void {
-		if (!this.isLoaded) return;
-		const hadMore = this.hasMore;
-		this.total += 1;
-		if (index === this.items.length && hadMore) return;
-		this.items = this.items.toSpliced(index, 0, item);
+	put(item: ConversationSummary, index?: number): void {
+		this.#change(() => {
+			if (!this.isLoaded) return;
+			this.#take(item.id);
+			const at = index ?? this.#placeOf(item);
+			const isBeyond = at === this.items.length && this.hasMore;
+			this.total += 1;
+			if (!isBeyond) this.items = this.items.toSpliced(at, 0, item);
+		});
 	}
 
 	drop(id: string): void {
-		const left = this.items.filter((item) => item.id !== id);
-		this.total -= this.items.length - left.length;
-		this.items = left;
+		this.#change(() => this.#take(id));
 	}
 
 	/** The same place, seen anew. */
 	replace(changed: ConversationSummary): void {
-		if (!this.has(changed.id)) return;
-		this.items = this.items.map((item) =>
-			item.id === changed.id ? { ...item, ...changed } : item
-		);
+		this.#change(() => {
+			if (!this.has(changed.id)) return;
+			this.items = this.items.map((item) =>
+				item.id === changed.id ? { ...item, ...changed } : item
+			);
+		});
 	}
 
 	has = (id: string) => this.items.some((item) => item.id === id);
+
+	#change(change: () => void): void {
+		change();
+		if (this.isLoading) this.#meanwhile.push(change);
+	}
+
+	#take(id: string): void {
+		const left = this.items.filter((item) => item.id !== id);
+		this.total -= this.items.length - left.length;
+		this.items = left;
+	}
 
 	#placeOf({ update_time }: ConversationSummary): number {
 		const index = this.items.findIndex((item) => item.update_time <= update_time);
@@ -93,11 +110,15 @@ export class Shelf {
 			this.total = page.items.length === 0 ? this.items.length : page.total;
 			this.problem = null;
 			this.isLoaded = true;
+			for (const change of this.#meanwhile) change();
 		} catch (error) {
 			const failure = failureOf(error);
 			if (asked === this.#asked) this.problem = failure;
 		} finally {
-			if (asked === this.#asked) this.isLoading = false;
+			if (asked === this.#asked) {
+				this.isLoading = false;
+				this.#meanwhile = [];
+			}
 		}
 	}
 
