@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+from hitsend.recent import Recent
+
 Wish: TypeAlias = Callable[[], Awaitable[None]]
 
 MOST_WISHES = 1000
@@ -17,16 +19,13 @@ MOST_WISHES = 1000
 
 class Background:
     def __init__(self) -> None:
-        self._wishes: dict[str, Wish] = {}
+        self._wishes = Recent[str, Wish](MOST_WISHES)
         self._is_wanted = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
     def want(self, name: str, wish: Wish) -> None:
-        self._wishes.pop(name, None)
         self._wishes[name] = wish
-        if len(self._wishes) > MOST_WISHES:
-            del self._wishes[next(iter(self._wishes))]
         self._is_idle.clear()
         self._is_wanted.set()
 

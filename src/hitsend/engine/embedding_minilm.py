@@ -24,6 +24,7 @@ from hitsend.engine.supervised import Supervised, private_socket
 from hitsend.engine.upstream import read_answer
 from hitsend.engine.weights import Weights
 from hitsend.errors import Conflict, EngineDown, EngineLost, HitsendError
+from hitsend.recent import Recent
 from hitsend.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class MiniLm:
         self._unused_s = unused_s
         self._resting: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
-        self._known: dict[bytes, bytes] = {}
+        self._known = Recent[bytes, bytes](MAX_KNOWN_TEXTS)
         self._listing = asyncio.Lock()
 
     async def start(self) -> None:
@@ -93,14 +94,14 @@ class MiniLm:
         keys = [_key(text) for text in texts]
         vectors = {key: self._known[key] for key in keys if key in self._known}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
-        self._remember(vectors)
+        self._known.update(vectors)  # those just used are the last to be forgotten
         async with AsyncExitStack() as stack:
             if len(missing) > 1:  # one long list at a time, so that a question comes soon
                 await stack.enter_async_context(self._listing)
             for some in _batches(list(missing), BATCH_TEXTS):
                 found = await self._ask([missing[key] for key in some])
                 new = dict(zip(some, found, strict=True))
-                self._remember(new)  # at once: what comes after may fail
+                self._known.update(new)  # at once: what comes after may fail
                 vectors |= new
         return [vectors[key] for key in keys]
 
@@ -160,14 +161,6 @@ class MiniLm:
             self._fetch_again_at = time.monotonic() + RETRY_S
             with suppress(Conflict):  # somebody else has just brought it
                 await self._fetches.begin(MINILM.name)
-
-    def _remember(self, vectors: dict[bytes, bytes]) -> None:
-        """Those just used are the last to be forgotten."""
-        for key, vector in vectors.items():
-            self._known.pop(key, None)
-            self._known[key] = vector
-        while len(self._known) > MAX_KNOWN_TEXTS:
-            del self._known[next(iter(self._known))]
 
 
 class _Tokens(msgspec.Struct, frozen=True):

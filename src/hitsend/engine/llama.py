@@ -37,6 +37,7 @@ from hitsend.engine.spare_time import SpareTime, text_of
 from hitsend.engine.weights import Weights
 from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
 from hitsend.messages import Message, Sampling, Tool
+from hitsend.recent import Recent
 from hitsend.settings import Settings
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class LlamaEngine:
         self._spare_time = SpareTime()
         self._residents = Residents(settings, catalogue, self._spare_time)
         self._fetches = Fetches(catalogue)
-        self._known_schemas: dict[str, None] = {}
+        self._known_schemas = Recent[str, None](MAX_KNOWN_SCHEMAS)
 
     async def start(self) -> None:
         self._residents.start()
@@ -289,8 +290,6 @@ class LlamaEngine:
         if not await self._ask(model, is_followed):
             raise Refused("No answer can be made to follow this JSON Schema.")
         self._known_schemas[json_schema] = None
-        while len(self._known_schemas) > MAX_KNOWN_SCHEMAS:
-            del self._known_schemas[next(iter(self._known_schemas))]
 
 
 def _check_bias(resident: Resident, sampling: Sampling) -> None:

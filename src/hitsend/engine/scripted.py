@@ -53,6 +53,7 @@ from hitsend.messages import (
     Usage,
     source_of,
 )
+from hitsend.recent import Recent
 
 NAME = "scripted"
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -81,7 +82,7 @@ class ScriptedEngine:
         self._read_s = read_s
         self._spare_time = SpareTime()
         self._num_busy = 0
-        self._seen: dict[int, None] = {}
+        self._seen = Recent[int, None](MAX_SEEN)
         self._facts = ModelFacts(
             name=NAME,
             title="Scripted",
@@ -292,8 +293,6 @@ class ScriptedEngine:
             if prefix in self._seen:
                 num_cached_tokens = end
             self._seen[prefix] = None
-        while len(self._seen) > MAX_SEEN:
-            del self._seen[next(iter(self._seen))]
         return min(num_cached_tokens, max(prompt.num_tokens - 1, 0))
 
 

@@ -3,7 +3,6 @@
 Text and structure are two different questions: in text no special token is ever parsed.
 """
 
-from collections import OrderedDict
 from typing import TypeVar
 
 import msgspec
@@ -12,6 +11,7 @@ from hitsend.engine.contract import Pieces
 from hitsend.engine.http import Http
 from hitsend.engine.upstream import read_answer
 from hitsend.engine.vocabulary import Vocabulary
+from hitsend.recent import Recent
 
 T = TypeVar("T")
 
@@ -47,8 +47,7 @@ class Tokenizer:
     def __init__(self, http: Http, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._http = http
-        self._kept: OrderedDict[_Question, tuple[int, ...]] = OrderedDict()
-        self._num_kept_tokens = 0
+        self._kept = Recent[_Question, tuple[int, ...]](MAX_KEPT_TOKENS, lambda ids: len(ids) + 1)
 
     async def ids_of_text(self, text: str) -> tuple[int, ...]:
         ids: list[int] = []
@@ -88,21 +87,10 @@ class Tokenizer:
         return read_answer(answer, _Detokenized).content if answer.status == 200 else None
 
     async def _ids(self, question: _Question) -> tuple[int, ...]:
-        if (ids := self._kept.get(question)) is not None:
-            self._kept.move_to_end(question)
-            return ids
-        ids = (await self._ask(question, _Tokenized)).tokens
-        self._keep(question, ids)
-        return ids
-
-    def _keep(self, question: _Question, ids: tuple[int, ...]) -> None:
-        if question in self._kept:
-            return  # asked twice at once
+        if (ids := self._kept.get(question)) is None:
+            ids = (await self._ask(question, _Tokenized)).tokens
         self._kept[question] = ids
-        self._num_kept_tokens += len(ids) + 1
-        while self._num_kept_tokens > MAX_KEPT_TOKENS:
-            _, oldest = self._kept.popitem(last=False)
-            self._num_kept_tokens -= len(oldest) + 1
+        return ids
 
     async def _ask(self, question: _Question, kind: type[T]) -> T:
         answer = await self._http.request("POST", "/tokenize", msgspec.json.encode(question))

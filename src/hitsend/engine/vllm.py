@@ -5,7 +5,6 @@ vLLM parses special tokens in any text, so text is cut inside whatever looks lik
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
@@ -29,6 +28,7 @@ from hitsend.engine.token_strings import bytes_of
 from hitsend.engine.upstream import Problem, read_answer
 from hitsend.errors import Refused
 from hitsend.messages import UNTOLD, Alternative, Message, Sampling, Token, Tool
+from hitsend.recent import Recent
 
 MAX_KEPT_TEXTS = 4096
 PROBE: tuple[Json, ...] = ({"role": "user", "content": "What does 1 + 1 make?"},)
@@ -107,7 +107,7 @@ class VllmModel:
         self._http = http
         self._name = name
         self._look_alikes = LookAlikes()
-        self._kept: OrderedDict[str, tuple[int, ...]] = OrderedDict()
+        self._kept = Recent[str, tuple[int, ...]](MAX_KEPT_TEXTS)
 
     async def can_be_rendered(self) -> bool:
         """Whether a prompt survives being turned into text and back, which `render` needs."""
@@ -167,10 +167,7 @@ class VllmModel:
     async def _ids(self, text: str) -> tuple[int, ...]:
         if (ids := self._kept.get(text)) is None:
             ids = (await self._tokenize({"prompt": text})).tokens
-            self._kept[text] = ids
-            if len(self._kept) > MAX_KEPT_TEXTS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(text)
+        self._kept[text] = ids
         return ids
 
     async def _tokenize(self, question: Json) -> _Tokenized:

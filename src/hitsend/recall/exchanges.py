@@ -13,6 +13,7 @@ from hitsend.errors import EngineDown
 from hitsend.memory.relevance import LEAST_IN_COMMON, in_common
 from hitsend.recall.exact import Nearest, Rows, Space
 from hitsend.recall.questions import MOST_QUESTION_CHARS, soon, vector_of
+from hitsend.recent import Recent
 from hitsend.store import Exchange, Store
 
 NUM_LEARNED_AT_ONCE = 16
@@ -33,7 +34,7 @@ class ExchangeRecall:
         self._exchanges = store.exchanges
         self._embedder = embedder
         self._nearest = nearest
-        self._learned: dict[str, str] = {}
+        self._learned = Recent[str, str](MOST_CONVERSATIONS)
         """By conversation, up to which message everything has its vector."""
 
     async def find(
@@ -80,8 +81,6 @@ class ExchangeRecall:
         some = {one.message_id: one for one in newest if one.message_id in allowed}
         if not some and len(newest) < NUM_READ:
             self._learned[conversation_id] = last_id
-        if len(self._learned) > MOST_CONVERSATIONS:
-            del self._learned[next(iter(self._learned))]
         return some
 
     async def _near(

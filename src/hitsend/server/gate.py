@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hitsend.errors import PassExpired, PassInvalid, ProofNeeded
+from hitsend.recent import Recent
 from hitsend.server import passes
 from hitsend.server.proofs import Challenge, Earned, Holder, Redeemed, new_seed
 from hitsend.settings import Settings
@@ -152,8 +153,7 @@ class Refusals:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._scores: dict[str, tuple[float, float]] = {}
-        """Whoever was refused last stands last."""
+        self._scores = Recent[str, tuple[float, float]](MAX_SCORES)
 
     def score(self, user_id: str) -> float:
         score, since = self._scores.get(user_id, (0.0, 0.0))
@@ -162,10 +162,7 @@ class Refusals:
 
     def add(self, user_id: str) -> None:
         score = min(self.score(user_id) + 1, MAX_SCORE)
-        self._scores.pop(user_id, None)
         self._scores[user_id] = (score, self._now())
-        if len(self._scores) > MAX_SCORES:
-            del self._scores[next(iter(self._scores))]
 
 
 def _num_reached(steps: Sequence[float], value: float) -> int:

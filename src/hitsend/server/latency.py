@@ -6,7 +6,7 @@ the last so many, and belongs to no one. Where it comes from is the routes' affa
 
 import math
 import time
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Annotated, NamedTuple
 
@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Meta
 
 from hitsend.messages import Usage
+from hitsend.recent import Recent
 
 MAX_ANSWERS = 1000
 """Remembered of each model."""
@@ -91,7 +92,7 @@ class Latency:
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._told: defaultdict[str, deque[Told]] = defaultdict(lambda: deque(maxlen=MAX_ANSWERS))
-        self._errors: OrderedDict[tuple[str, str], ErrorCount] = OrderedDict()
+        self._errors = Recent[tuple[str, str], ErrorCount](MAX_ERRORS)
 
     def add(self, beacon: Beacon) -> None:
         """Of a model that is known here: the caller has looked."""
@@ -99,15 +100,13 @@ class Latency:
 
     def add_error(self, error: PageError) -> None:
         key = error.name, error.where
-        before = self._errors.pop(key, None)
+        before = self._errors.get(key)
         num_before = before.count if before else 0
         self._errors[key] = ErrorCount(*key, num_before + error.count, self._now())
-        if len(self._errors) > MAX_ERRORS:
-            self._errors.popitem(last=False)
 
     def errors(self) -> list[ErrorCount]:
         """The newest first."""
-        return list(reversed(self._errors.values()))
+        return list(self._errors.values())[::-1]
 
     def models(self, usages: Iterable[tuple[str, Usage]]) -> list[ModelLatency]:
         """What pages told, beside what the server itself measured of its last answers."""

@@ -9,6 +9,7 @@ from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_,
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.errors import NotFound, Refused
+from hitsend.recent import Recent
 from hitsend.store.database import Database
 from hitsend.store.erasure import erase_conversations
 from hitsend.store.folders import check_folder
@@ -51,7 +52,7 @@ class ConversationChange(TypedDict, total=False):
 class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._before: dict[tuple[str, str, str], Sequence[str]] = {}
+        self._before = Recent[tuple[str, str, str], Sequence[str]](MOST_KEPT_IDS, len)
         """Those used last come last."""
 
     async def list(
@@ -117,10 +118,8 @@ class Conversations:
         """The same, of a message that many turns go back to. What leads to it never changes, so
         it is kept in memory for a while; the caller has just read what follows it."""
         place = conversation_id, user_id, leaf_id
-        ids = self._before.pop(place, None) or await self.path_ids(*place)
+        ids = self._before.get(place) or await self.path_ids(*place)
         self._before[place] = ids
-        while sum(map(len, self._before.values())) > MOST_KEPT_IDS:
-            del self._before[next(iter(self._before))]
         return ids
 
     async def update(
