@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import pytest_asyncio
+from tests.engine.asking import embedded
 
 from hitsend.engine import Embedder, MiniLm, WordHashes
 from hitsend.engine.embedding_weights import MINILM, embedding_catalogue
@@ -47,6 +48,7 @@ async def minilm() -> AsyncGenerator[MiniLm, None]:
     catalogue = embedding_catalogue(Settings().models_dir)
     await catalogue.pull(MINILM.name)
     minilm = MiniLm(Settings(), catalogue)
+    await embedded(minilm, ["the first need"])
     yield minilm
     await minilm.close()
 

@@ -256,6 +256,7 @@ async def test_where_memory_is_off_nothing_is_remembered_or_shown(settings: Sett
         await profile(ada, uses_memory=False)
         heard = await ada.send("Remember that I like cats.")
         assert changes(heard) == []
+        assert told(is_off=True) in engine.read[0]
         heard = await ada.send("When do I bake bread?")
         assert seen(heard).get("memories", []) == []
         assert "Sundays" not in engine.read[1]
@@ -279,6 +280,7 @@ async def test_a_key_sees_and_changes_no_memory(settings: Settings) -> None:
                 heard = await Heard(answer.headers).take(answer)
             assert seen(heard).get("memories", []) == seen(heard).get("changed", []) == []
         assert "<memory>" not in "".join(engine.read)
+        assert [told(is_by_key=True) in read for read in engine.read] == [False, True, True]
         assert await texts(ada) == ["I bake bread on Sundays."]
 
 
@@ -577,6 +579,46 @@ async def test_a_temporary_chat_uses_and_leaves_no_memory(settings: Settings) ->
         assert seen(heard).get("changed", []) == seen(heard).get("memories", []) == []
         assert "Sundays" not in "".join(engine.read)
         assert await texts(ada) == ["I bake bread on Sundays."]
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("Remember that I am vegetarian.", {"is_temporary": True}),
+        ("Forget that I am vegetarian.", {"is_temporary": True}),
+        ("Merk dir, dass ich Vegetarier bin.", {"is_temporary": True, "is_german": True}),
+        ("Remember I live in Oslo. What is there?", {"is_temporary": True, "says_more": True}),
+        ("Forget everything you know about me.", {"asks_for_all": True}),
+    ],
+)
+async def test_in_a_temporary_chat_the_model_knows_that_nothing_is_remembered(
+    settings: Settings, said: str, read: dict[str, bool]
+) -> None:
+    engine = Listening("No.", "No.")
+    async with world_of(settings, engine) as world:
+        ada = await world.someone("ada")
+        await added(ada, "I am vegetarian.")
+        heard = await ada.send(said, **TEMPORARY)
+        assert heard.answer is not None
+        place = {
+            "conversation_id": heard.conversation_id,
+            "parent_message_id": heard.answer["id"],
+        }
+        heard = await ada.send(said, **place)
+        assert [told(**read) in one for one in engine.read] == [True, True]
+        assert "memory_done" in {used["name"] for used in seen(heard)["prompts"]}
+        assert await texts(ada) == ["I am vegetarian."]
+
+
+async def test_what_only_a_memory_makes_a_wish_is_none_in_a_temporary_chat(
+    settings: Settings,
+) -> None:
+    engine = Listening("No.")
+    async with world_of(settings, engine) as world:
+        ada = await world.someone("ada")
+        await added(ada, "The keys are under the mat.")
+        await ada.send("Forget that the keys are under the mat.", **TEMPORARY)
+        assert told(is_temporary=True) not in engine.read[0]
 
 
 @pytest.mark.parametrize(

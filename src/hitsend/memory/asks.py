@@ -48,6 +48,14 @@ def find_ask(message: str) -> Ask | None:
     return _remember(asked) or _forget(asked)
 
 
+def says_more(message: str) -> bool:
+    """Whether something follows the sentence that asks for it."""
+    if len(message) > MOST_HINTING_CHARS:
+        return True
+    asked = POLITE.sub("", " ".join(message.split()), count=1)
+    return _first_sentence(asked) != asked and not AFTERWARDS.fullmatch(asked)
+
+
 def is_german(message: str) -> bool:
     """By the words that ask for it."""
     return GERMAN.search(message) is not None

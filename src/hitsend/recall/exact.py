@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from hitsend.recent import Recent
 from hitsend.store import Changes
 
 MAX_KEPT_BYTES = 32 * 2**20
@@ -51,6 +52,9 @@ class Space(NamedTuple):
 
 
 class Nearest(Protocol):
+    async def keep_up(self, space: Space) -> None:
+        """Reads what changed, so that whoever asks next need not wait for it."""
+
     async def nearest(
         self,
         space: Space,
@@ -66,10 +70,11 @@ class Nearest(Protocol):
 
 class ExactSearch:
     def __init__(self, max_kept_bytes: int = MAX_KEPT_BYTES) -> None:
-        self._max_kept_bytes = max_kept_bytes
-        self._kept: dict[str, _Kept] = {}
-        """By owner; those used last come last."""
-        self._num_kept_bytes = 0
+        self._kept = Recent[str, _Kept](max_kept_bytes, lambda kept: kept.num_bytes)
+        """By owner."""
+
+    async def keep_up(self, space: Space) -> None:
+        await self._blocks(space)
 
     async def nearest(
         self,
@@ -100,16 +105,10 @@ class ExactSearch:
         return new.blocks
 
     def _keep(self, owner_id: str, new: "_Kept") -> None:
-        self._forget(owner_id)
         if new.blocks:
             self._kept[owner_id] = new
-            self._num_kept_bytes += new.num_bytes
-        while self._num_kept_bytes > self._max_kept_bytes:
-            self._forget(next(iter(self._kept)))
-
-    def _forget(self, owner_id: str) -> None:
-        if kept := self._kept.pop(owner_id, None):
-            self._num_kept_bytes -= kept.num_bytes
+        else:
+            self._kept.pop(owner_id, None)
 
 
 class _Kept(NamedTuple):
@@ -120,8 +119,12 @@ class _Kept(NamedTuple):
 
 def _kept(version: int, blocks: Iterable[Rows]) -> _Kept:
     blocks = tuple(blocks)
-    num_bytes = sum(len(rows.vectors) + sum(map(sys.getsizeof, rows.ids)) for rows in blocks)
-    return _Kept(version, blocks, num_bytes)
+    return _Kept(version, blocks, sum(map(_num_bytes, blocks)))
+
+
+def _num_bytes(rows: Rows) -> int:
+    """Ids are as long as one another. To measure each takes longer than to look for a vector."""
+    return len(rows.vectors) + len(rows.ids) * sys.getsizeof(rows.ids[0])
 
 
 def _blocks(rows: Rows) -> Iterator[Rows]:

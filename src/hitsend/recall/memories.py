@@ -19,8 +19,9 @@ from hitsend.errors import EngineDown
 from hitsend.memory.meant import meant
 from hitsend.memory.relevance import LEAST, LEAST_IN_COMMON, in_common, nearness
 from hitsend.memory.statements import statements
-from hitsend.recall.exact import Hit, Nearest, Rows, Space
+from hitsend.recall.exact import Nearest, Rows, Space
 from hitsend.recall.questions import MOST_QUESTION_CHARS, soon, vector_of
+from hitsend.recent import Recent
 from hitsend.store import Memory, Store
 from hitsend.window import within
 
@@ -50,7 +51,7 @@ class MemoryRecall:
         self._nearest = nearest
         self._plain: list[tuple[float, ...]] = []
         """Of each language, the middle of what says nothing in it."""
-        self._learned: dict[str, int] = {}
+        self._learned = Recent[str, int](MOST_PEOPLE)
         """Up to which version all of a person's memories were seen."""
 
     async def find(
@@ -85,8 +86,6 @@ class MemoryRecall:
             await memories.learn(user_id, embedder.name, texts, vectors)
             version = memories.changes.version
         self._learned[user_id] = version
-        if len(self._learned) > MOST_PEOPLE:
-            del self._learned[next(iter(self._learned))]
 
     async def _unseen(self, user_id: str, embedder: Embedder, most: int) -> Mapping[str, str]:
         """Since all were seen, only what changed can be unseen: to look at all takes longer."""
@@ -113,22 +112,29 @@ class MemoryRecall:
     async def _by_meaning(
         self, user_id: str, question: str, embedder: Embedder, most: int
     ) -> list[tuple[Memory, float]]:
-        vector = await vector_of(question, embedder)
-        plain, now = await self._likeness_to_all(vector, embedder), time.time()
-        # Before the vectors are looked at: what is learned meanwhile is in one or the other.
-        unseen = await self._unseen(user_id, embedder, NUM_UNSEEN)
         space = self._space(user_id, embedder)
+        vector, unseen = await asyncio.gather(
+            vector_of(question, embedder), self._kept_up(space, embedder)
+        )
+        plain, now = await self._likeness_to_all(vector, embedder), time.time()
         hits = await self._nearest.nearest(space, vector, most, least=plain)
-        found = {one.id: one for one in await self._some(user_id, hits)}
-        scores = [
-            (memory, nearness(hit.score - plain, question, memory.text, now - memory.updated_at))
-            for hit in hits
-            if (memory := found.get(hit.id))
-        ]
-        unseen = {key: text for key, text in unseen.items() if key not in found}
-        if unseen:
-            scores += await self._in_common(user_id, question, unseen, most)
-        return sorted(scores, key=lambda one: -one[1])
+        alike = {hit.id: hit.score - plain for hit in hits}
+        shares = await _shares(question, unseen, most)
+
+        def score(memory: Memory) -> float:
+            if memory.id not in alike:
+                return shares[memory.id]
+            return nearness(alike[memory.id], question, memory.text, now - memory.updated_at)
+
+        found = await self._store.memories.some(user_id, [*(alike | shares)])
+        return sorted(((one, score(one)) for one in found), key=lambda one: -one[1])
+
+    async def _kept_up(self, space: Space, embedder: Embedder) -> Mapping[str, str]:
+        """What is unseen. It is read before the vectors are: what is learned meanwhile is in one or
+        the other."""
+        unseen = await self._unseen(space.owner_id, embedder, NUM_UNSEEN)
+        await self._nearest.keep_up(space)
+        return unseen
 
     def _space(self, user_id: str, embedder: Embedder) -> Space:
         memories = self._store.memories
@@ -137,9 +143,6 @@ class MemoryRecall:
             return Rows(*await memories.vectors(user_id, embedder.name, ids))
 
         return Space(user_id, memories.changes, load)
-
-    async def _some(self, user_id: str, hits: Sequence[Hit]) -> Sequence[Memory]:
-        return await self._store.memories.some(user_id, [hit.id for hit in hits])
 
     async def _likeness_to_all(self, vector: bytes, embedder: Embedder) -> float:
         """How alike a text is to what says nothing, in the language in which it is most so."""
@@ -152,14 +155,15 @@ class MemoryRecall:
 
     async def _by_words(self, user_id: str, question: str, most: int) -> list[tuple[Memory, float]]:
         texts = await self._store.memories.every_text(user_id)
-        return await self._in_common(user_id, question, texts, most)
-
-    async def _in_common(
-        self, user_id: str, question: str, texts: Mapping[str, str], most: int
-    ) -> list[tuple[Memory, float]]:
-        shares = await asyncio.to_thread(_most_in_common, question, texts, most)
+        shares = await _shares(question, texts, most)
         found = await self._store.memories.some(user_id, list(shares))
         return [(memory, shares[memory.id]) for memory in found]
+
+
+async def _shares(question: str, texts: Mapping[str, str], most: int) -> dict[str, float]:
+    if not texts:
+        return {}
+    return await asyncio.to_thread(_most_in_common, question, texts, most)
 
 
 def _told(memories: Sequence[Memory]) -> list[Memory]:

@@ -2,11 +2,13 @@
 knows of it, and done once the message is accepted.
 
 Plain words are understood without a model. For others, the model is told how to ask for it. In a
-temporary conversation, with an API key, and where memory is off, nothing is heard or done.
+temporary conversation, with an API key, and where memory is off, nothing is done: whoever asks for
+it in plain words is told so.
 """
 
 import asyncio
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -22,6 +24,7 @@ from hitsend.memory.asks import (
     hints,
     is_fact,
     is_german,
+    says_more,
 )
 from hitsend.memory.passwords import tells_password
 from hitsend.memory.suggestions import (
@@ -46,13 +49,16 @@ REMEMBER, FORGET = "remember", "forget"
 """What a model may ask for."""
 
 
+Unheard: TypeAlias = Literal["is_temporary", "is_off", "is_by_key"]
+"""Why nothing is remembered or forgotten here, whatever it is."""
+Undone: TypeAlias = Unheard | Literal["changed_nothing", "asks_for_all", "is_secret", "is_full"]
+"""Why a wish is not fulfilled, as the prompt `memory_done` calls it."""
+
+
 class Wish(msgspec.Struct, frozen=True):
     added: str = ""
     removed: tuple[Memory, ...] = ()
-    finds_nothing: bool = False
-    asks_for_all: bool = False
-    is_secret: bool = False
-    is_full: bool = False
+    undone: Undone | None = None
     is_unclear: bool = False
     """It may be one: the model is to tell."""
 
@@ -62,8 +68,7 @@ class Wish(msgspec.Struct, frozen=True):
 
     @property
     def is_clear(self) -> bool:
-        is_refused = self.finds_nothing or self.asks_for_all or self.is_secret or self.is_full
-        return bool(self.added or self.removed or is_refused)
+        return bool(self.added or self.removed or self.undone)
 
 
 NO_WISH = Wish()
@@ -73,8 +78,10 @@ async def hear_wish(turn: Turn, store: Store, recall: Recall, engine: Engine) ->
     if turn.said is None:
         return NO_WISH
     ask = find_ask(turn.send.text)
-    if not (ask or hints(turn.send.text)) or not await _uses_memory(turn, store):
+    if not (ask or hints(turn.send.text)):
         return NO_WISH
+    if unheard := await _unheard(turn, store):
+        return _not_done(ask, unheard)
     if ask is not None:
         return await understood(ask, turn.send.user_id, store, recall)
     # The smallest models would only be confused by what they may ask for.
@@ -85,14 +92,15 @@ async def understood(ask: Ask, user_id: str, store: Store, recall: Recall) -> Wi
     match ask:
         case Remember(text=text):
             if is_secret(text):
-                return Wish(is_secret=True)
+                return Wish(undone="is_secret")
             has_room = await store.memories.has_room(user_id)
-            return Wish(added=text) if has_room else Wish(is_full=True)
+            return Wish(added=text) if has_room else Wish(undone="is_full")
         case Forget(about=about, is_plain=is_plain):
             meant = await recall.memories_meant(user_id, about)
-            return Wish(removed=tuple(meant), finds_nothing=is_plain and not meant)
+            is_undone = is_plain and not meant
+            return Wish(removed=tuple(meant), undone="changed_nothing" if is_undone else None)
         case ForgetAll():
-            return Wish(asks_for_all=True)
+            return Wish(undone="asks_for_all")
 
 
 def is_secret(text: str) -> bool:
@@ -106,15 +114,14 @@ def notes_of(wish: Wish, message: str) -> tuple[Note, ...]:
         return (Note("memory_tool"),)
     if not wish.is_clear:
         return ()
-    done = {
+    done: dict[str, object] = {
         "is_german": is_german(message),
         "added": [wish.added] if wish.added else [],
         "has_removed": bool(wish.removed),
-        "changed_nothing": wish.finds_nothing,
-        "asks_for_all": wish.asks_for_all,
-        "is_secret": wish.is_secret,
-        "is_full": wish.is_full,
+        "says_more": says_more(message),
     }
+    if wish.undone:
+        done[wish.undone] = True
     return (Note("memory_done", done),)
 
 
@@ -128,9 +135,9 @@ def memory_tools(turn: Turn, store: Store, recall: Recall) -> Tools:
     """For a wish that only a model understands: it asks, and what is done is the same."""
 
     async def use(call: ToolCall) -> Done:
-        ask = _asked(call, turn.send.text)
-        wish = Wish(finds_nothing=True)
-        if ask is not None and await _uses_memory(turn, store):  # still
+        ask, unheard = _asked(call, turn.send.text), await _unheard(turn, store)
+        wish = Wish(undone=unheard or "changed_nothing")
+        if ask is not None and unheard is None:  # still
             wish = await understood(ask, turn.send.user_id, store, recall)
         changed = await fulfil(wish, turn, store)
         output = f"{sum(len(event.changed) for event in changed)} changed"
@@ -200,8 +207,23 @@ async def _removed(wish: Wish, turn: Turn, store: Store) -> list[ChangedMemory]:
     return removed
 
 
-async def _uses_memory(turn: Turn, store: Store) -> bool:
-    return (await _profile(turn, store)).uses_memory
+async def _unheard(turn: Turn, store: Store) -> Unheard | None:
+    if (await _profile(turn, store)).uses_memory:
+        return None
+    if turn.send.key_id is not None:
+        return "is_by_key"
+    is_on = (await store.profiles.get(turn.send.user_id)).uses_memory
+    return "is_temporary" if is_on else "is_off"
+
+
+def _not_done(ask: Ask | None, why: Unheard) -> Wish:
+    match ask:
+        case ForgetAll():  # where that is done, it can be done all the same
+            return Wish(undone="asks_for_all")
+        case None | Forget(is_plain=False):  # it would be one only if a memory said so
+            return NO_WISH
+        case Remember() | Forget():
+            return Wish(undone=why)
 
 
 async def _suggests(turn: Turn, store: Store) -> bool:

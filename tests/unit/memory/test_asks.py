@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.memory.asks import Forget, ForgetAll, Remember, find_ask, hints, is_german
+from hitsend.memory.asks import (
+    Forget,
+    ForgetAll,
+    Remember,
+    find_ask,
+    hints,
+    is_german,
+    says_more,
+)
 
 REMEMBERED = {
     "Remember that I bake on Sundays.": "I bake on Sundays.",
@@ -194,3 +202,20 @@ def test_what_stands_in_code_or_quotes_is_no_wish(fact: str) -> None:
 )
 def test_the_language_is_that_of_the_words_that_ask(message: str, expected: bool) -> None:
     assert is_german(message) is expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Remember that I like tea.", False),
+        ("Hi! Please remember that I like tea, ok?", False),
+        ("I like tea. Remember that.", False),
+        ("Remember that Dr. Who is my cat.", False),
+        ("Remember that I like tea. Which is best?", True),
+        ("Merk dir, dass ich Tee mag. Schlage einen vor.", True),
+        ("Remember that I like tea.\n\nWhich is best?", True),
+        ("Remember that I like tea. " + "And more. " * 200, True),
+    ],
+)
+def test_what_follows_a_wish_is_more_than_that(message: str, expected: bool) -> None:
+    assert says_more(message) is expected

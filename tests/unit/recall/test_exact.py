@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hitsend.recall.exact import BLOCK_ROWS, ExactSearch, Hit, Rows, Space
@@ -56,7 +56,6 @@ class Shelf:
         self.changes.note(self.space.owner_id, [row_id])
 
 
-@settings(deadline=None)
 @given(st.lists(vectors, max_size=20), vectors, st.integers(0, 8), st.floats(-1, 1))
 async def test_it_finds_what_comparing_with_each_one_finds(
     many: list[Vector], asked: Vector, k: int, least: float
@@ -76,6 +75,17 @@ async def test_it_finds_what_comparing_with_each_one_finds(
 def cosine(one: Vector, other: Vector) -> float:
     product = sum(a * b for a, b in zip(one, other, strict=True))
     return product / math.hypot(*one) / math.hypot(*other)
+
+
+async def test_who_keeps_up_has_read_what_changed_when_somebody_asks() -> None:
+    shelf, search = Shelf.of(ONE), ExactSearch()
+    await search.keep_up(shelf.space)
+    shelf.put("new", OTHER)
+    await search.keep_up(shelf.space)
+    loads = list(shelf.loads)
+    [hit] = await search.nearest(shelf.space, packed(OTHER), 1)
+    assert hit.id == "new"
+    assert shelf.loads == loads == [1, 1]
 
 
 async def test_of_equals_the_first_comes_first() -> None:
@@ -106,7 +116,6 @@ async def test_of_what_changed_only_that_is_read() -> None:
 Edit = tuple[int, Vector | None]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.none() | vectors)), max_size=5), vectors)
 async def test_whatever_changes_it_finds_what_one_finds_who_reads_all_anew(
     rounds: list[list[Edit]], asked: Vector

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Section, Seen } from '$/api/events.gen';
-import { changesOf, leftOf, sharesOf } from '$/memory/told';
+import { changesOf, isWish, leftOf, sharesOf } from '$/memory/told';
 
 const NOTHING: Seen = {
 	starts_at: null,
@@ -44,6 +44,13 @@ test('what was suggested is told apart from what was done, and the last change o
 	});
 	expect(made).toEqual([{ memory_id: 'a', change: 'removed' }]);
 	expect(suggested).toEqual([{ memory_id: 'b', change: 'suggested' }]);
+});
+
+test('a wish is known by what the model was told of it', () => {
+	const told = (name: string): Seen => ({ ...NOTHING, prompts: [{ name, version: 3 }] });
+	expect(isWish(told('memory_done'))).toBe(true);
+	expect(isWish(told('memory_note'))).toBe(false);
+	expect(isWish(NOTHING)).toBe(false);
 });
 
 test('the shares of the window add up, one for each source', () => {

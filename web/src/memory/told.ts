@@ -31,6 +31,11 @@ export function changesOf({ changed }: Seen): {
 	};
 }
 
+/** Whether somebody asked to have something remembered or forgotten. What came of it, `changed` says. */
+export function isWish({ prompts }: Seen): boolean {
+	return prompts.some(({ name }) => name === 'memory_done');
+}
+
 /** How much of the window came from where: the same source counted together, in the order of the prompt. */
 export function sharesOf(
 	sections: Section[]

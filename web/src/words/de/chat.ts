@@ -70,6 +70,7 @@ export const chat: Words['chat'] = {
 		undoLabel: 'Rückgängig: Gedächtnis geändert',
 		notKept: 'Rückgängig gemacht: Das wird nicht behalten.',
 		keptAgain: 'Rückgängig gemacht: Das wird wieder behalten.',
+		temporary: 'Temporäre Chats merken sich nichts.',
 		suggested: (text: string) => `Soll ich mir das merken? „${text}“`,
 		yes: 'Ja',
 		no: 'Nein',

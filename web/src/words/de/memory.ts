@@ -75,7 +75,7 @@ export const memory: MemoryWords = {
 
 	profile: {
 		title: 'Über dich',
-		about: 'Das Modell erfährt es mit jeder Nachricht, in jedem Chat, der nicht temporär ist.',
+		about: 'Das Modell erfährt es mit jeder Nachricht, auch in temporären Chats.',
 		isOn: 'Dem Modell von mir erzählen',
 		callMe: 'Wie soll ich dich nennen?',
 		callMePlaceholder: 'Ada',

@@ -39,7 +39,7 @@ const known: PromptWords['known'] = {
 	},
 	memory_done: {
 		name: 'Gedächtnis geändert',
-		about: 'Sagt dem Modell, dass etwas gemerkt oder vergessen wurde.'
+		about: 'Sagt dem Modell, dass etwas gemerkt oder vergessen wurde, oder warum nicht.'
 	},
 	memory_suggestion: {
 		name: 'Vorschläge zum Merken',

@@ -71,6 +71,7 @@ export const chat = {
 		undoLabel: 'Undo: Memory updated',
 		notKept: 'Undone: this is not remembered.',
 		keptAgain: 'Undone: this is remembered again.',
+		temporary: 'Temporary chats remember nothing.',
 		suggested: (text: string) => `Remember this? “${text}”`,
 		yes: 'Yes',
 		no: 'No',

@@ -73,7 +73,7 @@ export const memory = {
 
 	profile: {
 		title: 'About you',
-		about: 'Told to the model with every message you send, in every chat that is not temporary.',
+		about: 'Told to the model with every message you send, in temporary chats, too.',
 		isOn: 'Tell the model about me',
 		callMe: 'What should I call you?',
 		callMePlaceholder: 'Ada',

@@ -36,7 +36,7 @@ const known: Record<string, { name: string; about: string } | undefined> = {
 	},
 	memory_done: {
 		name: 'Memory was updated',
-		about: 'Tells the model that something was remembered or forgotten.'
+		about: 'Tells the model that something was remembered or forgotten, or why not.'
 	},
 	memory_suggestion: {
 		name: 'Memories to suggest',
