@@ -271,6 +271,8 @@ def check_binding(settings: Settings) -> None:
         _check_certificate(settings.tls_cert, settings.tls_key)
     for proxy in listed(settings.trusted_proxies):
         _check_proxy(proxy)
+    for name in listed(settings.allowed_hosts):
+        _check_name(name)
     if is_loopback(settings.host) or settings.insecure or settings.tls_cert:
         return
     raise BadSetting(
@@ -297,6 +299,16 @@ def _check_certificate(certificate: Path, key: Path) -> None:
         raise BadSetting(
             f"{certificate} and {key} are not a certificate (PEM) and its own key: {error}."
         ) from None
+
+
+def _check_name(name: str) -> None:
+    """Written as in an address bar it would never fit, and everyone would be turned away."""
+    is_address = name.count(":") > 1 and "[" not in name
+    if not name.isascii() or "/" in name or (":" in name and not is_address):
+        raise BadSetting(
+            f"{name!r} in allowed_hosts is not the name of a host alone: leave out `https://` and "
+            "the port, and write what is not ASCII as browsers send it (xn--…)."
+        )
 
 
 def _check_proxy(proxy: str) -> None:

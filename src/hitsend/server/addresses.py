@@ -2,7 +2,7 @@
 
 Whoever has one IPv6 address has all of its network: 2^64 of them. So that counts as one. Where an
 IPv4 address is written as IPv6, also by a gateway between the two, it counts as itself.
-It knows no proxies: those that are trusted were heard before (see `serving`).
+It knows no proxies: those that are trusted were heard before (see `proxies`).
 """
 
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address

@@ -26,7 +26,7 @@ from hitsend.errors import (
 from hitsend.server.calls import Access, Call, Endpoint, House, SocketEndpoint
 from hitsend.server.compression import compressed
 from hitsend.server.failures import failure
-from hitsend.server.people import Person, identify, refresh, set_cookie
+from hitsend.server.people import MOST_SHOWN, Person, identify, refresh, set_cookie
 from hitsend.server.socket.rules import Hangup
 from hitsend.server.socket.socket import hang_up
 from hitsend.server.streams import RevocableStream, TurnStream
@@ -141,11 +141,15 @@ async def _admitted(access: Access, request: Request, house: House) -> Person | 
 def _check_host(request: HTTPConnection, settings: Settings) -> None:
     """A name that merely resolves to this machine is not ours: a page on such a name could
     otherwise talk to a server that listens only for its owner."""
-    allowed = set(listed(settings.allowed_hosts))
+    allowed = set(listed(settings.allowed_hosts.lower()))
     if not allowed and not is_loopback(settings.host):
         return
-    if request.url.hostname not in allowed | LOCAL_NAMES:
-        raise NotAllowed("This name is not one hitsend answers to. See HITSEND_ALLOWED_HOSTS.")
+    name = request.url.hostname or ""
+    if name not in allowed | LOCAL_NAMES:
+        raise NotAllowed(
+            f"hitsend was asked as {name[:MOST_SHOWN]}, which is not a name it answers to. "
+            "See HITSEND_ALLOWED_HOSTS."
+        )
 
 
 def _dressed(response: Response) -> Response:

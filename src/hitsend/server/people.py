@@ -24,6 +24,10 @@ ROTATE_AFTER_S = 86_400
 
 SEEN_AFTER_S = 60
 
+USUAL_PORTS = {"http": ":80", "https": ":443"}
+MOST_SHOWN = 200
+"""Of what a caller wrote, in a sentence about it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -58,9 +62,20 @@ async def identify(request: Request, store: Store, secret: bytes) -> Person | No
 
 def check_origin(request: HTTPConnection) -> None:
     """A page of another origin may not call us, whatever it carries."""
-    origin = request.headers.get("origin")
-    if origin and origin.partition("://")[2] != request.headers.get("host", ""):
-        raise NotAllowed("This call comes from another site.")
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    if origin and not is_own_origin(origin, host):
+        raise NotAllowed(
+            f"This call comes from another site: from {origin[:MOST_SHOWN]}, for "
+            f"{host[:MOST_SHOWN]}. A proxy in between has to pass `Host` on as it is."
+        )
+
+
+def is_own_origin(origin: str, host: str) -> bool:
+    """Whether a page of this origin asks the host it came from. Some proxies add the port that
+    goes without saying."""
+    scheme, _, asking = origin.partition("://")
+    port = USUAL_PORTS.get(scheme, "")
+    return asking.removesuffix(port).lower() == host.removesuffix(port).lower() != ""
 
 
 async def refresh(session: Session, request: Request, store: Store) -> str | None:

@@ -17,6 +17,7 @@ import uvicorn
 from hitsend.server.app import build_app, open_house
 from hitsend.server.calls import House
 from hitsend.server.connection import connection_for
+from hitsend.server.proxies import Forwarded, Proxies
 from hitsend.server.socket.line import MAX_IN_BYTES, Line
 from hitsend.settings import BadSetting, Settings, listed
 
@@ -83,10 +84,10 @@ class _Server(uvicorn.Server):
 
 def _config(house: House) -> uvicorn.Config:
     settings = house.services.settings
-    proxies = listed(settings.trusted_proxies)
+    proxies = Proxies(listed(settings.trusted_proxies))
     return uvicorn.Config(
-        build_app(house),
-        http=connection_for(max(settings.max_body_bytes, settings.max_import_bytes)),
+        Forwarded(build_app(house), proxies),
+        http=connection_for(max(settings.max_body_bytes, settings.max_import_bytes), proxies),
         ws=Line,
         ws_max_size=MAX_IN_BYTES,
         ws_per_message_deflate=False,  # the length of what is compressed tells what is in it
@@ -95,8 +96,7 @@ def _config(house: House) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=bool(proxies),
-        forwarded_allow_ips=proxies,
+        proxy_headers=False,  # ours are heard by `Forwarded`
         limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=settings.tls_cert,

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 HEADERS = {
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",  # nginx would otherwise collect the answer and send it whole
+    # Caddy 2.6 would otherwise compress it, whatever `no-transform` says, and so send it whole.
+    "content-encoding": "identity",
 }
 CHUNK_BYTES = 65_536
 LOOK_S = 0.25
