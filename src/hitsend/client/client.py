@@ -17,7 +17,7 @@ Body: TypeAlias = dict[str, object]
 ROOT = "client-created-root"
 """What a first message follows."""
 
-SILENCE_S = 45.0
+SILENCE_S = 25.0
 """A stream says something at least every ten seconds; one that does not is dead."""
 
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { Api, ApiError, Unreachable } from './client';
 import type { SendBody } from './wire';
 
@@ -6,13 +6,15 @@ interface Asked {
 	path: string;
 	method: string | undefined;
 	headers: Headers;
+	outlivesPage: boolean | undefined;
 }
 
 /** A server that gives these answers, one after the other, and remembers what it was asked. */
 function server(...answers: [number, unknown][]): { api: Api; asked: Asked[] } {
 	const asked: Asked[] = [];
 	const api = new Api((path, init) => {
-		asked.push({ path, method: init?.method, headers: new Headers(init?.headers) });
+		const outlivesPage = init?.keepalive;
+		asked.push({ path, method: init?.method, headers: new Headers(init?.headers), outlivesPage });
 		const [status, body] = answers.shift() ?? [500, null];
 		const text = typeof body === 'string' ? body : JSON.stringify(body);
 		return Promise.resolve(new Response(status === 204 ? null : text, { status }));
@@ -22,6 +24,21 @@ function server(...answers: [number, unknown][]): { api: Api; asked: Asked[] } {
 
 const ME = { user: { id: 'u1', name: 'ada', role: 'admin' }, csrf_token: 'secret' };
 
+const SEND: SendBody = {
+	action: 'next',
+	messages: [],
+	parent_message_id: 'p',
+	model: 'auto',
+	supported_encodings: ['v1']
+};
+
+/** As `fetch` waits for an answer that never comes. */
+function silence(left: AbortSignal | null | undefined): Promise<never> {
+	return new Promise((_, reject) => {
+		left?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+	});
+}
+
 test('whoever signs in sends the CSRF token with every change from then on', async () => {
 	const { api, asked } = server([200, ME], [204, null]);
 	await api.signIn('ada', 'password');
@@ -29,6 +46,14 @@ test('whoever signs in sends the CSRF token with every change from then on', asy
 
 	expect(asked[1]?.path).toBe('/backend-api/keys/k1');
 	expect(asked[1]?.headers.get('x-csrf-token')).toBe('secret');
+});
+
+test('a change is sent even if the page is left, and a question is not', async () => {
+	const { api, asked } = server([204, null], [200, {}]);
+	await api.changeConversation('c1', { is_pinned: true });
+	await api.status();
+
+	expect(asked.map(({ outlivesPage }) => outlivesPage)).toEqual([true, false]);
 });
 
 test('a refusal carries the words, the status and the code of the server', async () => {
@@ -46,6 +71,12 @@ test('an answer that is not ours is still an error with a sentence', async () =>
 	const { api } = server([500, '<html>Bad gateway</html>']);
 
 	await expect(api.status()).rejects.toThrow(new ApiError('The server answered 500.', 500, null));
+});
+
+test('a proxy that takes nothing so large is not blamed on the server', async () => {
+	const { api } = server([413, '<html>Request Entity Too Large</html>']);
+
+	await expect(api.status()).rejects.toMatchObject({ status: 413, code: 'too_large' });
 });
 
 test('no answer at all is told apart from a refusal', async () => {
@@ -105,20 +136,55 @@ test('what the page tells of itself gives way to a message', async () => {
 	const api = new Api((path, init) => {
 		asked.push(path);
 		if (path.endsWith('/f/conversation')) return Promise.resolve(new Response());
-		return new Promise((_, reject) => {
-			init?.signal?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
-		});
+		return silence(init?.signal);
 	});
 	const telling = api.tellErrors([]);
-	const body: SendBody = {
-		action: 'next',
-		messages: [],
-		parent_message_id: 'p',
-		model: 'auto',
-		supported_encodings: ['v1']
-	};
-	await api.send(body, new AbortController().signal);
+	await api.send(SEND, new AbortController().signal);
 
 	await expect(telling).rejects.toBeInstanceOf(Unreachable);
 	expect(asked).toEqual(['/backend-api/telemetry', '/backend-api/f/conversation']);
+});
+
+/** What was asked when a Send got no answer twice, and what became of it. */
+function unanswered(isThere: boolean, left = new AbortController()) {
+	vi.useFakeTimers();
+	const asked: string[] = [];
+	const api = new Api((path, init) => {
+		const what = path.replace('/backend-api/', '');
+		asked.push(what);
+		const isLost = what === 'status' ? !isThere : asked.length < 4;
+		return isLost ? silence(init?.signal) : Promise.resolve(Response.json({}));
+	});
+	const sent = api.send(SEND, left.signal).then(
+		() => 'taken',
+		(error: unknown) => (error instanceof Unreachable ? 'unreachable' : 'left')
+	);
+	return { asked, sent };
+}
+
+afterEach(() => vi.useRealTimers());
+
+test('a Send whose answer is lost on the way is sent again while there is a server', async () => {
+	const { asked, sent } = unanswered(true);
+	await vi.advanceTimersByTimeAsync(25_000);
+
+	expect(await sent).toBe('taken');
+	expect(asked).toEqual(['f/conversation', 'status', 'f/conversation', 'status', 'f/conversation']);
+});
+
+test('without a server it has to wait', async () => {
+	const { asked, sent } = unanswered(false);
+	await vi.advanceTimersByTimeAsync(25_000);
+
+	expect(await sent).toBe('unreachable');
+	expect(asked).toEqual(['f/conversation', 'status']);
+});
+
+test('whoever takes it back waits for nobody', async () => {
+	const left = new AbortController();
+	const { asked, sent } = unanswered(true, left);
+	left.abort();
+
+	expect(await sent).toBe('left');
+	expect(asked).toEqual(['f/conversation']);
 });

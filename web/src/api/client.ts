@@ -32,6 +32,9 @@ export class Unreachable extends Error {
 	}
 }
 
+/** It would have answered by now. */
+class Late extends Unreachable {}
+
 /** What went wrong, as a value the page can put into words. Anything else is a bug of ours. */
 export function failureOf(error: unknown): wire.Failure {
 	if (error instanceof Unreachable) return { message: error.message, code: 'unreachable' };
@@ -45,6 +48,11 @@ export function failureOf(error: unknown): wire.Failure {
 
 /** What is said of a token that was brought along, by whoever is signed in. */
 const OF_A_TOKEN = ['token_expired', 'token_invalid'];
+
+/** A server that is there begins to answer within so long, once it has the whole question. */
+const PATIENCE_MS = 10_000;
+/** The slowest line that a long question is given time to go over. */
+const MIN_BYTES_PER_MS = 4;
 
 type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
 
@@ -115,8 +123,8 @@ export class Api {
 	deletePerson = (id: string) => this.#done('DELETE', `people/${id}`);
 
 	rules = () => this.#json<wire.Rules>('GET', 'rules');
-	status = () => this.#json<wire.Status>('GET', 'status');
-	models = () => this.#json<wire.Models>('GET', 'models');
+	status = () => this.#soon<wire.Status>('status');
+	models = () => this.#soon<wire.Models>('models');
 	pullModel = (name: string) => this.#done('POST', `models/${encodeURIComponent(name)}/pull`);
 	removeModel = (name: string) => this.#done('DELETE', `models/${encodeURIComponent(name)}`);
 
@@ -224,7 +232,7 @@ export class Api {
 		});
 
 	/** Where a socket can be opened, once. */
-	socketTicket = () => this.#json<{ websocket_url: string }>('GET', 'celsius/ws/user');
+	socketTicket = () => this.#soon<{ websocket_url: string }>('celsius/ws/user');
 
 	/** Has everything read that comes before a message, and says what it would weigh. */
 	prepare = (body: wire.SendBody, signal: AbortSignal) =>
@@ -296,24 +304,35 @@ export class Api {
 		return accepted<T>(await this.#stillSignedIn(await this.#ask(method, path, request)));
 	}
 
+	/** What a server that is there tells at once. */
+	#soon<T>(path: string): Promise<T> {
+		return inTime(0, undefined, (signal) => this.#json<T>('GET', path, undefined, signal));
+	}
+
+	/** Something small, shown perhaps before the server has it: it arrives even if the page is left. */
 	async #done(method: string, path: string, body?: unknown): Promise<void> {
-		await this.#json(method, path, body);
+		const response = await this.#ask(method, path, { body, outlivesPage: true });
+		await accepted(await this.#stillSignedIn(response));
 	}
 
 	/** Goes out even while the page is being left, but keeps no Send waiting. */
 	async #tell(path: string, body: unknown): Promise<wire.Heard> {
 		const { signal } = this.#telling;
 		try {
-			return await accepted(await this.#ask('POST', path, { body, signal, isLast: true }));
+			return await accepted(await this.#ask('POST', path, { body, signal, outlivesPage: true }));
 		} catch (error) {
 			throw signal.aborted ? new Unreachable() : error;
 		}
 	}
 
 	async #stream(method: string, path: string, request: Request): Promise<Response> {
-		const response = await this.#stillSignedIn(await this.#ask(method, path, request));
-		if (!response.ok) throw await refusal(response);
-		return response;
+		const numBytes = request.body === undefined ? 0 : JSON.stringify(request.body).length;
+		return inTime(numBytes, request.signal, async (signal) => {
+			const asked = await this.#ask(method, path, { ...request, signal });
+			const response = await this.#stillSignedIn(asked);
+			if (!response.ok) throw await refusal(response);
+			return response;
+		});
 	}
 
 	async #post(body: wire.SendBody, signal: AbortSignal, key: string | null): Promise<Response> {
@@ -321,9 +340,24 @@ export class Api {
 		this.#telling = new AbortController();
 		const headers = this.companions(body);
 		if (key !== null) headers['idempotency-key'] = key;
-		const response = await this.#stream('POST', 'f/conversation', { body, signal, headers });
+		const response = await this.#insist({ body, signal, headers });
 		this.onsent(body, response.headers);
 		return response;
+	}
+
+	/**
+	 * Nobody tells us of a connection that is silently gone. So a Send is sent again while there is
+	 * a server, which takes it once; it may well be there and have to load a model first.
+	 */
+	async #insist(send: Request): Promise<Response> {
+		for (;;) {
+			try {
+				return await this.#stream('POST', 'f/conversation', send);
+			} catch (error) {
+				if (!(error instanceof Late)) throw error;
+				await this.status();
+			}
+		}
 	}
 
 	/** A token of ours that no longer holds says nothing of the session. */
@@ -346,12 +380,31 @@ export class Api {
 				headers,
 				body: request.file ?? (request.body === undefined ? null : JSON.stringify(request.body)),
 				signal: request.signal ?? null,
-				keepalive: request.isLast ?? false
+				keepalive: request.outlivesPage ?? false,
+				// The cache would let a question wait for the same one, asked before and lost.
+				cache: 'no-store'
 			});
 		} catch (error) {
 			if (request.signal?.aborted) throw error;
 			throw new Unreachable();
 		}
+	}
+}
+
+/** Aborts what nobody begins to answer in time. `numBytes` have to go out first. */
+async function inTime<T>(
+	numBytes: number,
+	left: AbortSignal | undefined,
+	ask: (signal: AbortSignal) => Promise<T>
+): Promise<T> {
+	const late = new AbortController();
+	const timer = setTimeout(() => late.abort(), PATIENCE_MS + numBytes / MIN_BYTES_PER_MS);
+	try {
+		return await ask(left === undefined ? late.signal : AbortSignal.any([left, late.signal]));
+	} catch (error) {
+		throw late.signal.aborted && !left?.aborted ? new Late() : error;
+	} finally {
+		clearTimeout(timer);
 	}
 }
 
@@ -370,7 +423,8 @@ interface Request {
 	file?: Blob;
 	signal?: AbortSignal;
 	headers?: Record<string, string>;
-	isLast?: boolean;
+	/** The browser sends it to the end, whoever leaves. At most 64 kB, with all others under way. */
+	outlivesPage?: boolean;
 }
 
 async function accepted<T>(response: Response): Promise<T> {
@@ -396,6 +450,8 @@ async function textOf(response: Response): Promise<string> {
 /** What a proxy says when there is no server behind it. Ours says why, in a body of its own. */
 const NO_SERVER = [502, 503, 504];
 
+const TOO_LARGE = 'This is larger than what lies between you and the server lets through.';
+
 /** A proxy in between may answer with something that is not our JSON. */
 async function refusal(response: Response): Promise<ApiError | Unreachable> {
 	const text = await textOf(response);
@@ -404,8 +460,10 @@ async function refusal(response: Response): Promise<ApiError | Unreachable> {
 		const { status } = response;
 		return new ApiError(error.message, status, error.code, error.param ?? null, waitOf(response));
 	} catch {
-		if (NO_SERVER.includes(response.status)) return new Unreachable();
-		return new ApiError(`The server answered ${response.status}.`, response.status, null);
+		const { status } = response;
+		if (NO_SERVER.includes(status)) return new Unreachable();
+		if (status === 413) return new ApiError(TOO_LARGE, status, 'too_large');
+		return new ApiError(`The server answered ${status}.`, status, null);
 	}
 }
 

@@ -4,7 +4,7 @@
  */
 import { ApiError } from './client';
 import type { Command, ConnectReply, News, Refusal, ServerFrame, SubscribeReply } from './frames';
-import { Dropped, SILENCE_MS, type Frame } from './stream';
+import { Dropped, type Frame } from './stream';
 import { Subscription } from './subscription';
 
 /** As much of a browser's WebSocket as we use. */
@@ -17,6 +17,9 @@ export interface Spot {
 	/** What the stream gave us to come back with, if we still have it. */
 	token: string | null;
 }
+
+/** The server says something every twenty seconds, if only that it is there. */
+const SILENCE_MS = 45_000;
 
 interface Waiting {
 	resolve(reply: unknown): void;

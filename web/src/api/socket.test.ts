@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { Unreachable } from './client';
 import type { RawSocket, Spot } from './connection';
 import type { Command, News } from './frames';
-import { comesBack, Socket } from './socket';
+import { Socket, comesBack, seenFrom } from './socket';
 import { Dropped, type Frame } from './stream';
 
 const TOPIC = 'conversation-turn-t1';
@@ -264,4 +264,11 @@ test('a connection that talks nonsense is made anew', async () => {
 
 	await expect.poll(() => wires).toHaveLength(2);
 	made.close();
+});
+
+test.each([
+	['https:', 'chat.example', 'wss://chat.example/ws?ticket=1'],
+	['http:', '127.0.0.1:8765', 'ws://127.0.0.1:8765/ws?ticket=1']
+])('a page at %s//%s finds its socket there', (protocol, host, address) => {
+	expect(seenFrom({ protocol, host }, 'ws://upstream:8765/ws?ticket=1')).toBe(address);
 });

@@ -56,6 +56,11 @@ export class Socket implements Topics {
 		this.#left = null;
 	}
 
+	/** The network is another one: nothing comes over the connection any more. */
+	renew(): void {
+		this.#connection?.close();
+	}
+
 	async *follow(spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
 		if (this.#connection === null) throw new Dropped('There is no socket.');
 		yield* this.#connection.follow(spot, left);
@@ -121,5 +126,14 @@ export function comesBack(code: number): boolean {
 }
 
 function browserSocket(url: string): RawSocket {
-	return new WebSocket(url, SUBPROTOCOL);
+	return new WebSocket(seenFrom(location, url), SUBPROTOCOL);
+}
+
+/** A server behind a proxy may not know by which name, and how safely, the page came. The page does. */
+export function seenFrom(
+	{ protocol, host }: Pick<Location, 'protocol' | 'host'>,
+	url: string
+): string {
+	const { pathname, search } = new URL(url);
+	return `${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}${pathname}${search}`;
 }

@@ -8,8 +8,8 @@ export interface Frame {
 	data: string;
 }
 
-/** A stream that is alive says something at least this often, if only a heartbeat. */
-export const SILENCE_MS = 45_000;
+/** A stream that is alive says something every ten seconds, if only a heartbeat. */
+const SILENCE_MS = 25_000;
 
 /** The connection broke, or went silent, which is as good as gone. */
 export class Dropped extends Error {}

@@ -45,7 +45,7 @@ let refusal: Response | null = null;
 
 const api = new Api((path, init) => {
 	if (status === null) return Promise.reject(new TypeError('Failed to fetch'));
-	if (status === 'silent') return new Promise(() => undefined);
+	if (status === 'silent') return silence(init?.signal);
 	asked.push(`${init?.method ?? 'GET'} ${path.replace('/backend-api/', '')}`);
 	if (init?.method !== 'GET') {
 		return Promise.resolve(refusal ?? new Response(null, { status: 204 }));
@@ -53,6 +53,14 @@ const api = new Api((path, init) => {
 	const body = path.endsWith('/status') ? status : { models, offers: [OFFER] };
 	return Promise.resolve(Response.json(body));
 });
+
+/** As `fetch` waits for a server that never answers. */
+function silence(left: AbortSignal | null | undefined): Promise<never> {
+	return new Promise((_, reject) => {
+		left?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+	});
+}
+
 const numStatusAsked = () => asked.filter((one) => one === 'GET status').length;
 
 let end: () => void = () => undefined;

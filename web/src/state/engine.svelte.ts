@@ -7,7 +7,6 @@ import type { Download, Model, Offer, Status } from '$/api/wire';
 
 const SOON_MS = 1_500;
 const LATER_MS = 30_000;
-const PATIENCE_MS = 10_000;
 const KEY = 'hitsend.model';
 const AUTO = 'auto';
 
@@ -95,7 +94,7 @@ export class Engine {
 	/** Asks for everything again, now. */
 	async refresh(): Promise<void> {
 		await this.#attempt(async () => {
-			this.status = await inTime(this.#api.status());
+			this.status = await this.#api.status();
 			await this.#askModels();
 		});
 	}
@@ -115,14 +114,14 @@ export class Engine {
 
 	async #askStatus(): Promise<void> {
 		await this.#attempt(async () => {
-			this.status = await inTime(this.#api.status());
+			this.status = await this.#api.status();
 			if (isAnother(this.#modelsOf, this.status)) await this.#askModels();
 		});
 	}
 
 	async #askModels(): Promise<void> {
 		const { status } = this;
-		const { models, offers } = await inTime(this.#api.models());
+		const { models, offers } = await this.#api.models();
 		this.#modelsOf = status;
 		this.models = models;
 		this.offers = offers;
@@ -166,15 +165,6 @@ function isAnother(before: Status | null, now: Status): boolean {
 		before.state !== now.state ||
 		names(before).join() !== names(now).join()
 	);
-}
-
-/** A question that is never answered must not keep the next one from being asked. */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const lost = new Promise<never>((_, reject) => {
-		timer = setTimeout(() => reject(new Unreachable()), PATIENCE_MS);
-	});
-	return Promise.race([answer, lost]).finally(() => clearTimeout(timer));
 }
 
 function isLookedAt(): boolean {

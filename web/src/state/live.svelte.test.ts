@@ -10,7 +10,8 @@ afterEach(() => vi.useRealTimers());
 /** Somebody who looks at conversation c1, and whose list has it and c2. */
 function listening() {
 	const [opened, closed, told] = [vi.fn(), vi.fn(), vi.fn<(news: News) => void>()];
-	const socket = { open: vi.fn(), close: vi.fn(), onopen: opened, onclose: closed, onnews: told };
+	const does = { open: vi.fn(), close: vi.fn(), renew: vi.fn() };
+	const socket = { ...does, onopen: opened, onclose: closed, onnews: told };
 	const open = { id: 'c1', hearOf: vi.fn(), catchUp: vi.fn(), retitle: vi.fn() };
 	const known = (id: string) => (id === 'c1' || id === 'c2' ? {} : undefined);
 	const lists = { find: known, note: vi.fn(), load: vi.fn() };
@@ -101,4 +102,15 @@ test('the socket is opened when the page is there, and closed with it', () => {
 	left.abort();
 
 	expect(socket.close).toHaveBeenCalledTimes(1);
+});
+
+test('in another network the socket is made anew', () => {
+	const { live, socket } = listening();
+	const left = new AbortController();
+	live.begin(left.signal);
+	dispatchEvent(new Event('online'));
+	left.abort();
+	dispatchEvent(new Event('online'));
+
+	expect(socket.renew).toHaveBeenCalledTimes(1);
 });

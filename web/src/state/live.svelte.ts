@@ -17,7 +17,7 @@ const HIDDEN_MS = 300_000;
 /** A conversation that begins here is in the list before then. */
 const UNKNOWN_MS = 500;
 
-type Source = Pick<Socket, 'open' | 'close' | 'onopen' | 'onclose' | 'onnews'>;
+type Source = Pick<Socket, 'open' | 'close' | 'renew' | 'onopen' | 'onclose' | 'onnews'>;
 
 export class Live {
 	/** The conversations that are being answered, wherever that was asked for. */
@@ -47,6 +47,7 @@ export class Live {
 		this.#begunAt = Date.now();
 		const settled = setTimeout(() => this.#look(), SETTLED_MS);
 		document.addEventListener('visibilitychange', () => this.#look(), { signal: left });
+		addEventListener('online', () => this.#socket.renew(), { signal: left });
 		left.addEventListener('abort', () => {
 			for (const timer of [settled, this.#hiding, this.#asking]) clearTimeout(timer);
 			this.#socket.close();

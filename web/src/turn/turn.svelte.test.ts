@@ -485,6 +485,19 @@ test.each(['a delta that cannot be applied', 'the end'])(
 	}
 );
 
+test('in another network it is read from where it was', async () => {
+	const { send, isHeld } = holding(sse('title').split('"append"')[0] ?? '');
+	const player = new Player('title');
+	const turn = new Turn(but(player, { send }), { body: BODY }, atOnce);
+	const outcome = turn.run();
+	await expect.poll(() => turn.answer).not.toBeNull();
+	dispatchEvent(new Event('online'));
+
+	expect(await outcome).toBe('whole');
+	expect(turn.messages).toEqual(expected('title').messages);
+	expect(isHeld()).toBe(false);
+});
+
 test('without a socket, nobody looking changes nothing', async () => {
 	const { send, isHeld } = holding('');
 	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);

@@ -126,9 +126,10 @@ export class Turn {
 
 	async #run(): Promise<Outcome> {
 		const over = new AbortController();
-		document.addEventListener('visibilitychange', () => this.#stepAside(), {
-			signal: over.signal
-		});
+		const { signal } = over;
+		document.addEventListener('visibilitychange', () => this.#stepAside(), { signal });
+		// Nothing comes over a connection of another network any more.
+		addEventListener('online', () => this.#hangUp(), { signal });
 		try {
 			return await this.#readToTheEnd();
 		} finally {
@@ -198,7 +199,12 @@ export class Turn {
 	/** Where nobody looks, the socket brings the rest: all tabs share a browser's few connections. */
 	#stepAside(): void {
 		const isUnseen = document.visibilityState === 'hidden';
-		if (!isUnseen || this.id === null || !this.#ways.canUseSocket) return;
+		if (isUnseen && this.#ways.canUseSocket) this.#hangUp();
+	}
+
+	/** Gives up the connection of its own, and comes back. A message is brought to its end first. */
+	#hangUp(): void {
+		if (this.id === null) return;
 		this.#post.abort();
 		this.#ways.hangUp();
 	}
