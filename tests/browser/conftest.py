@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
-from tests.browser.world import ROOT, Network, Person, Server
+from playwright.sync_api import Browser, expect, sync_playwright
+from tests.browser.world import PATIENCE_MS, ROOT, Network, Person, Server
 
 FEATURES_OFF = [
     # Two pages behind an address bar that nobody sees: half a second of a core for each person.
@@ -61,6 +61,7 @@ def browser() -> Iterator[Browser]:
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
         pytest.fail("These tests need Chromium on PATH, for example: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium

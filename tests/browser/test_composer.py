@@ -21,6 +21,7 @@ DROP = """
     area.dispatchEvent(event);
 }
 """
+COMPLETIONS = "**/generate_autocompletions"
 
 
 def height(box: Locator) -> float:
@@ -65,8 +66,7 @@ def test_what_is_pasted_is_said_and_kept_to_the_letter(ada: Person) -> None:
     ada.page.reload()
     ada.questions.hover()
     ada.questions.get_by_role("button", name="Copy message").click()
-    expect(ada.questions.get_by_role("status")).to_have_text("Copied")
-    assert ada.clipboard == CODE
+    ada.expect_copied(CODE)
 
 
 def test_a_draft_stays_with_its_conversation_until_its_writer_signs_out(ada: Person) -> None:
@@ -166,9 +166,9 @@ def test_a_message_that_finds_no_server_waits_for_it(
     waiting = ada.page.get_by_role("region", name="Waiting for the connection")
     expect(waiting).to_contain_text("hello again")
     unreachable = ada.page.get_by_text("The server cannot be reached. Trying again by itself")
-    expect(unreachable).to_be_visible(timeout=10_000)
+    expect(unreachable).to_be_visible()
     network.bring_back()
-    expect(ada.answers.locator(".prose")).to_have_text("hello again", timeout=10_000)
+    expect(ada.answers.locator(".prose")).to_have_text("hello again")
     ada.wait_for_answer()
 
     expect(waiting).to_be_hidden()
@@ -255,6 +255,8 @@ def test_a_file_can_be_chosen_with_a_button(ada: Person) -> None:
 
 
 def test_tab_accepts_the_words_that_are_proposed_and_any_other_key_does_not(ada: Person) -> None:
+    answer = {"completions": ["Elephants bananas"], "is_enabled": True}
+    intercept(ada.page, COMPLETIONS, lambda route: route.fulfill(json=answer))
     grey = ada.page.locator(".grey")
     ada.draft.press_sequentially("elephants like bananas because ")
     expect(grey).to_have_text("Elephants bananas")
@@ -284,15 +286,12 @@ def test_tab_accepts_the_words_that_are_proposed_and_any_other_key_does_not(ada:
     expect(grey).to_be_hidden()
 
 
-COMPLETIONS = "**/generate_autocompletions"
-
-
 def test_words_for_the_end_are_not_proposed_to_whoever_went_elsewhere_meanwhile(
     ada: Person,
 ) -> None:
     intercept(ada.page, COMPLETIONS, lambda _: None)  # It is answered late, if ever.
     with ada.page.expect_request(COMPLETIONS):
-        ada.draft.press_sequentially("elephants like bananas because ")
+        ada.draft.fill("elephants like bananas because ")
     with ada.page.expect_event("requestfailed"):
         ada.draft.evaluate("(area) => area.setSelectionRange(0, 0)")
     ada.draft.press("Tab")
@@ -370,7 +369,7 @@ def test_a_message_that_takes_work_goes_out_by_itself_and_the_next_takes_none(
 def test_what_was_read_ahead_while_it_was_written_is_brought_along(ada: Person) -> None:
     posts = sends(ada)
     with ada.page.expect_response("**/f/conversation/prepare") as prepared:
-        ada.draft.press_sequentially("Tell me what was read ahead")
+        ada.draft.fill("Tell me what was read ahead")
     token = prepared.value.json()["conduit_token"]
     ada.button("Send").click()
     ada.wait_for_answer()

@@ -59,7 +59,7 @@ def test_without_the_server_the_page_opens_says_so_and_goes_on_by_itself(
     assert "What was said" not in person.page.content()
     network.bring_back()
 
-    expect(person.answers).to_contain_text("What was said is safe.", timeout=15_000)
+    expect(person.answers).to_contain_text("What was said is safe.")
     person.ask("!script\nAnd it goes on.")
 
 

@@ -1,6 +1,5 @@
 """A conversation of 2,000 turns: as quick to open, and as calm to read, as one of two."""
 
-import time
 from typing import Any
 
 import pytest
@@ -9,8 +8,6 @@ from tests.browser.world import Person
 
 NUM_TURNS = 2_000
 MOST_ROWS = 60
-LONGEST_S = 3.0
-"""The page is measured elsewhere; this only tells that nothing is drawn that is not seen."""
 
 
 def message(number: int, role: str, text: str) -> dict[str, Any]:
@@ -66,12 +63,8 @@ def reader(ada: Person) -> Person:
 def test_it_opens_at_its_end_and_draws_only_what_is_near(ada: Person) -> None:
     ada.post("import", [long_conversation()])
     ada.page.reload()
-    row = ada.page.get_by_role("link", name="A long story")
-    row.wait_for()
-    began = time.monotonic()
-    row.click()
+    ada.page.get_by_role("link", name="A long story").click()
     expect(ada.answers.get_by_text(f"Answer number {NUM_TURNS - 1}.")).to_be_in_viewport()
-    assert time.monotonic() - began < LONGEST_S
     rows = ada.messages.get_by_role("article")
     assert rows.count() < MOST_ROWS
     expect(ada.answers.last).to_have_attribute("aria-setsize", str(2 * NUM_TURNS))

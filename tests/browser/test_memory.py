@@ -33,7 +33,7 @@ def rows(memories: Locator) -> Locator:
 
 def line_below(person: Person) -> Locator:
     """What is said of memory below the last answer."""
-    said = re.compile("Memory updated|Undone|Remember this|Remembered|Not remembered")
+    said = re.compile("Memory updated|Undone|Remember this|Remembered|Not remembered|Temporary")
     return person.answers.last.get_by_role("status").filter(has_text=said)
 
 
@@ -312,11 +312,13 @@ def test_a_temporary_chat_is_in_no_list_and_stays_at_its_address(ada: Person) ->
     ada.ask("Remember that I like tea.")
 
     expect(ada.page.get_by_role("main").get_by_text("Temporary chat", exact=True)).to_be_visible()
+    expect(line_below(ada)).to_have_text("Temporary chats remember nothing.")
     expect(ada.conversations).to_have_count(0)
     assert ada.get("memories")["total"] == 0
     assert ada.get("conversations")["total"] == 0
     ada.page.reload()
     expect(ada.questions).to_have_text(re.compile("Remember that I like tea."))
+    expect(line_below(ada)).to_have_text("Temporary chats remember nothing.")
     expect(ada.page.get_by_role("main").get_by_text("Temporary chat", exact=True)).to_be_visible()
     assert faults(ada.page) == []
     ada.page.keyboard.press("ControlOrMeta+Shift+o")

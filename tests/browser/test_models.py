@@ -2,8 +2,8 @@
 
 import re
 
-from playwright.sync_api import Locator, expect
-from tests.browser.world import Person, Server
+from playwright.sync_api import Locator, Route, expect
+from tests.browser.world import Person, Server, intercept
 
 
 def open_picker(person: Person) -> Locator:
@@ -20,12 +20,11 @@ def test_a_model_is_fetched_chosen_and_asked(ada: Person) -> None:
     expect(here).to_contain_text("8,192 tokens of context")
     expect(here).to_contain_text("this machine")
     expect(picker.get_by_role("list", name="More models")).to_contain_text("2 MB")
+    ada.listen("[role=dialog], dialog", r"[\d.]+ MB of 2 MB")
     picker.get_by_role("button", name="Fetch Scripted small").click()
-    progress = picker.get_by_role("progressbar", name="Fetching Scripted small")
-    expect(progress).to_be_visible()
-    expect(picker).to_contain_text(re.compile(r"[\d.]+ MB of 2 MB"))
-    expect(here.get_by_role("listitem")).to_have_count(2, timeout=15_000)
-    expect(progress).to_be_hidden()
+    expect(here.get_by_role("listitem")).to_have_count(2)
+    expect(picker.get_by_role("progressbar")).to_be_hidden()
+    assert ada.heard
     here.get_by_role("button", name="Scripted small").click()
     expect(picker).to_be_hidden()
     expect(ada.button("Model: Scripted small")).to_be_visible()
@@ -73,10 +72,15 @@ def test_the_keyboard_alone_is_enough_to_choose(ada: Person) -> None:
 
 
 def test_a_download_is_seen_from_the_conversation_too(ada: Person) -> None:
-    ada.post("models/scripted-small/pull", {})
+    half = {"name": "scripted-small", "num_done_bytes": 1_000_000, "num_bytes": 2_000_000}
+
+    def tell(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"downloads": [half | {"problem": None}]})
+
+    intercept(ada.page, "**/backend-api/status", tell)
     ada.page.reload()
     progress = ada.page.get_by_role("progressbar", name="Fetching Scripted small")
     expect(progress).to_be_visible()
     ada.button("Hide the download of Scripted small").click()
 
-    expect(progress).to_be_hidden(timeout=500)
+    expect(progress).to_be_hidden()

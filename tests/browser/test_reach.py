@@ -48,7 +48,7 @@ def test_undo_waits_for_whoever_is_on_its_way_to_it(ada: Person) -> None:
     expect(undo).to_be_focused()
     undo.press("Enter")
     expect(ada.conversations).to_have_count(1)
-    assert ada.page.evaluate("document.activeElement !== document.body")
+    ada.page.wait_for_function("document.activeElement !== document.body")
 
 
 def test_undo_has_a_key(ada: Person) -> None:
@@ -158,7 +158,7 @@ def test_tokens_are_told_about_by_keyboard(ada: Person) -> None:
     expect(tokens.get_by_role("option", selected=True)).to_have_count(1)
     ada.page.keyboard.press("Home")
 
-    assert inside.get_by_role("status").inner_text() == first
+    expect(inside.get_by_role("status")).to_have_text(first)
 
 
 def test_on_a_phone_the_panel_keeps_the_focus_and_closes_on_escape(ada: Person) -> None:

@@ -55,7 +55,7 @@ def test_the_owner_finds_opens_copies_and_takes_back_the_link(
     )
     ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     line.get_by_role("button", name="Copy the link to").click()
-    assert ada.clipboard == link
+    ada.expect_copied(link)
     line.get_by_role("button", name="Stop sharing").click()
     confirm(ada, "Stop sharing")
     expect(settings.get_by_text("You have shared nothing.")).to_be_visible()

@@ -4,11 +4,17 @@ import time
 from typing import Any
 
 from playwright.sync_api import Browser, Locator, expect
-from tests.browser.world import Person, Server, intercept
+from tests.browser.world import Person, Server, intercept, wait_until
 from tests.unit.takeout.shapes import conversation, node
 
 DAY_S = 86_400
 LATER_MS = 11_000
+TAKE_ALL_CONNECTIONS = """(turn) => {
+    for (let number = 0; number < 6; number += 1) {
+        void fetch(`/backend-api/f/conversation/${turn}/events`);
+    }
+}"""
+"""A browser has six to one server; whatever it is asked to send next has to wait."""
 
 
 def talk(title: str, *said: str, days: float = 0) -> dict[str, Any]:
@@ -51,6 +57,11 @@ def group(person: Person, name: str) -> Locator:
 def folder(person: Person, name: str) -> Locator:
     """What is in a folder that stands open."""
     return sidebar(person).get_by_role("group", name=name)
+
+
+def pinned(person: Person) -> list[str]:
+    """As the server has it."""
+    return [line["title"] for line in person.get("conversations?is_pinned=true")["items"]]
 
 
 def take(person: Person, title: str, item: str) -> None:
@@ -97,6 +108,24 @@ def test_a_pinned_conversation_stays_on_top_until_it_is_let_go(ada: Person) -> N
 
     expect(group(ada, "Previous 7 days").get_by_role("link")).to_have_text(["Old"])
     expect(group(ada, "Pinned")).to_have_count(0)
+
+
+def test_a_page_that_is_closed_at_once_still_sends_what_it_has_shown(
+    ada: Person, server: Server
+) -> None:
+    bring(ada, talk("Stars"))
+    with ada.page.expect_response("**/f/conversation") as answered:
+        ada.say("!script tokens=4000 pace=20ms\nstill talking ")
+    leaving = Person(ada.page.context.new_page(), server)
+    leaving.visit()
+    row(leaving, "Stars").wait_for()
+    leaving.page.evaluate(TAKE_ALL_CONNECTIONS, answered.value.headers["x-turn-exchange-id"])
+    with leaving.page.expect_request("**/backend-api/conversation/*"):
+        take(leaving, "Stars", "Pin")
+    assert pinned(ada) == []
+    leaving.page.close()
+
+    wait_until(ada.page, lambda: pinned(ada) == ["Stars"], "The change was lost.")
 
 
 def test_a_conversation_is_renamed_in_its_place(ada: Person) -> None:
@@ -151,6 +180,7 @@ def test_folders_are_made_filled_renamed_and_deleted_with_nothing_lost(ada: Pers
 def test_a_conversation_is_dragged_into_a_folder_and_out_again(ada: Person) -> None:
     bring(ada, talk("Planets"), talk("Stars"))
     make_folder(ada, "Sky")
+    expect(folder(ada, "Sky")).to_contain_text("Empty.")
     row(ada, "Stars").drag_to(sidebar(ada).get_by_role("button", name="Sky", exact=True))
     expect(folder(ada, "Sky").get_by_role("link")).to_have_text(["Stars"])
     row(ada, "Stars").drag_to(row(ada, "Planets"))
@@ -220,7 +250,7 @@ def test_a_search_marks_the_words_and_leads_to_the_message(ada: Person) -> None:
     expect(ada.questions).to_contain_text("About Other.")
     ada.page.get_by_label("Search conversations").fill("helio")
     expect(ada.page.get_by_text("1 conversation found")).to_be_attached()
-    assert row(ada, "Flowers").locator("mark").all_inner_texts() == ["heliotrope"]
+    expect(row(ada, "Flowers").locator("mark")).to_have_text(["heliotrope"])
     row(ada, "Flowers").click()
 
     expect(ada.messages.get_by_text("It was the heliotrope.")).to_be_in_viewport()
@@ -285,6 +315,7 @@ def test_a_phone_has_a_drawer_that_keeps_the_focus_and_gives_it_back(ada: Person
     expect(drawer).to_be_hidden()
     expect(opener).to_be_focused()
     opener.click()
+    expect(drawer).to_be_visible()
     ada.page.mouse.click(380, 400)
     expect(drawer).to_be_hidden()
     opener.click()

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.world import ROOT, Person, Server
 
 COMPONENTS = {path.stem for path in (ROOT / "web/src/ui").glob("*.svelte")}
-PARTS = {"Icon": "Drawings", "MenuList": "Menu"}
+PARTS = {"Icon": "Drawings", "Labelled": "Field", "MenuList": "Menu"}
 """Components that stand under another name."""
 
 

@@ -20,12 +20,29 @@ ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse"
 PATIENCE_MS = 20_000
 
+MAX_FRAMES = 1200
+"""How many animation frames something may take to happen."""
+
 WATCH = """
 window.caught = [];
 window.pwned = () => window.caught.push('a payload ran');
 addEventListener('securitypolicyviolation', (event) =>
     window.caught.push(`the policy refused ${event.violatedDirective} ${event.blockedURI}`));
 addEventListener('unhandledrejection', (event) => window.caught.push(`rejected: ${event.reason}`));
+"""
+
+LISTEN = """
+([places, pattern]) => {
+    window.heard = [];
+    const listen = () => {
+        for (const place of document.querySelectorAll(places)) {
+            const [said] = place.textContent.match(new RegExp(pattern)) ?? [];
+            if (said !== undefined && window.heard.at(-1) !== said) window.heard.push(said);
+        }
+    };
+    new MutationObserver(listen).observe(document.body,
+        { subtree: true, childList: true, characterData: true });
+}
 """
 
 
@@ -117,6 +134,15 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
+def wait_until(page: Page, is_so: Callable[[], bool], complaint: str) -> None:
+    """For what only the test sees. The page may be loaded again meanwhile."""
+    for _ in range(MAX_FRAMES):
+        if is_so():
+            return
+        page.wait_for_function("new Promise(requestAnimationFrame)")
+    raise AssertionError(complaint)
+
+
 def intercept(
     page: Page, pattern: str | re.Pattern[str], answer: Callable[[Route], Any], **more: int
 ) -> None:
@@ -125,11 +151,18 @@ def intercept(
     Chromium hands the first of them over a moment after it was told to: wait until it does.
     """
     page.route(pattern, answer, **more)
-    probe = "**/?is-heard"
-    page.route(probe, lambda route: route.fulfill(body="yes"))
-    page.evaluate("""async () => {
-        while (await (await fetch('/?is-heard')).text() !== 'yes');
-    }""")
+    probe, heard = "**/?is-heard", list[str]()
+
+    def hear(route: Route) -> None:
+        heard.append(route.request.url)
+        route.fulfill()
+
+    def is_heard() -> bool:
+        page.evaluate("fetch('/?is-heard').catch(() => 'offline')")
+        return heard != []
+
+    page.route(probe, hear)
+    wait_until(page, is_heard, "The browser does not hand calls over.")
     page.unroute(probe)
 
 
@@ -198,6 +231,20 @@ class Person:
         self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         text: str = self.page.evaluate("navigator.clipboard.readText()")
         return text
+
+    def expect_copied(self, text: str) -> None:
+        """Copying takes a moment, and the page says so only for another."""
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        wait_until(self.page, lambda: self.clipboard == text, f"It was not copied: {text}")
+
+    def listen(self, places: str, pattern: str) -> None:
+        """Keeps what is said in some places of the page, however short it is to be seen."""
+        self.page.evaluate(LISTEN, [places, pattern])
+
+    @property
+    def heard(self) -> list[str]:
+        heard: list[str] = self.page.evaluate("window.heard")
+        return heard
 
     def get(self, path: str) -> Any:
         """What the server tells this person, as the page would be told."""

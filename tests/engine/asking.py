@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 
-from hitsend.engine import Engine, Finished, Generated, Generation, Prompt, PromptWasRead
+from hitsend.engine import Engine, Finished, Generated, Generation, MiniLm, Prompt, PromptWasRead
+from hitsend.errors import EngineDown
 from hitsend.messages import Message, Sampling, Text, Token
 
 GREEDY = Sampling(temperature=0, max_tokens=16)
@@ -50,6 +52,16 @@ async def answer_of(engine: Engine, prompt: Prompt, sampling: Sampling = GREEDY)
                 case Finished():
                     answer.finished = step
     return answer
+
+
+async def embedded(minilm: MiniLm, texts: list[str]) -> list[bytes]:
+    """However long a busy machine takes to start the process."""
+    while True:
+        try:
+            return await minilm.embed(texts)
+        except EngineDown as down:
+            if not re.search("is loading|is starting again", down.message):
+                raise
 
 
 async def heard_to_the_end(steps: AsyncGenerator[Generation, None]) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
@@ -29,18 +28,19 @@ from hitsend.settings import Settings
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SILENCE_S = 3.0
+NEVER_S = 3600.0
 
-Starting: TypeAlias = Callable[[], AbstractAsyncContextManager[tuple[LlamaEngine, int]]]
+Starting: TypeAlias = Callable[[float], AbstractAsyncContextManager[tuple[LlamaEngine, int]]]
 
 
 @pytest.fixture
 def starting(settings: Settings, catalogue: Catalogue, small: Weights) -> Starting:
-    """An engine of its own for each test, and the process it has started."""
+    """An engine of its own for each test, that may be silent for so long; and its process."""
 
     @asynccontextmanager
-    async def starting() -> AsyncGenerator[tuple[LlamaEngine, int], None]:
+    async def starting(silence_s: float) -> AsyncGenerator[tuple[LlamaEngine, int], None]:
         others = engine_processes()
-        impatient = msgspec.structs.replace(settings, engine_silence_s=SILENCE_S)
+        impatient = msgspec.structs.replace(settings, engine_silence_s=silence_s)
         engine = LlamaEngine(impatient, catalogue)
         await engine.start()
         try:
@@ -54,23 +54,20 @@ def starting(settings: Settings, catalogue: Catalogue, small: Weights) -> Starti
 
 
 async def test_an_answer_is_lost_at_once_when_its_engine_is_killed(starting: Starting) -> None:
-    async with starting() as (engine, process):
+    async with asyncio.timeout(100), starting(NEVER_S) as (engine, process):
         prompt = await prompt_of(engine, "Tell me a long story.")
         async with aclosing(engine.generate(prompt, LONG)) as steps:
             while not isinstance(await anext(steps), Generated):
                 continue
             os.kill(process, signal.SIGKILL)
-            killed_at = time.monotonic()
             with pytest.raises(EngineLost):
                 await heard_to_the_end(steps)
-        assert time.monotonic() - killed_at < 2
         assert (await answer_of(engine, prompt)).text
-        assert time.monotonic() - killed_at < 10
         assert engine.status().state == "ready"
 
 
 async def test_those_who_wait_are_answered_after_the_restart(starting: Starting) -> None:
-    async with starting() as (engine, process):
+    async with asyncio.timeout(100), starting(NEVER_S) as (engine, process):
         prompt = await prompt_of(engine, "Tell me a long story.")
         first = engine.generate(prompt, LONG)
         await anext(first)
@@ -86,24 +83,21 @@ async def test_those_who_wait_are_answered_after_the_restart(starting: Starting)
 async def test_an_engine_that_hangs_is_lost_after_its_silence_and_replaced(
     starting: Starting,
 ) -> None:
-    async with starting() as (engine, process):
+    async with asyncio.timeout(100), starting(SILENCE_S) as (engine, process):
         prompt = await prompt_of(engine, "Tell me a long story.")
         async with aclosing(engine.generate(prompt, LONG)) as steps:
             await anext(steps)
             os.kill(process, signal.SIGSTOP)
-            async with asyncio.timeout(SILENCE_S + 5):
-                with pytest.raises(EngineLost):
-                    await heard_to_the_end(steps)
-        async with asyncio.timeout(30):
-            await gone(process)
+            with pytest.raises(EngineLost):
+                await heard_to_the_end(steps)
+        await gone(process)
         assert (await answer_of(engine, prompt)).text
 
 
 async def test_closing_the_engine_ends_its_process(starting: Starting) -> None:
-    async with starting() as (engine, process):
+    async with asyncio.timeout(100), starting(NEVER_S) as (engine, process):
         await engine.close()
-        async with asyncio.timeout(5):
-            await gone(process)
+        await gone(process)
 
 
 ORPHANING = """
@@ -132,10 +126,9 @@ async def test_no_model_outlives_a_killed_server(small: Weights) -> None:
         env=os.environ | {"PYTHONPATH": str(source)},
     )  # fmt: skip
     assert server.stdout
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(100):
         assert await server.stdout.readexactly(5) == b"ready"
         (model,) = engine_processes(server.pid)
         server.kill()
         await server.communicate()
-    async with asyncio.timeout(5):
         await gone(model)

@@ -174,8 +174,8 @@ async def test_a_download_that_fails_is_reported_while_the_small_model_answers(
 async def test_weights_that_do_not_load_are_reported_and_nothing_falls(
     settings: Settings, small: Weights, truncated: Path
 ) -> None:
-    impatient = msgspec.structs.replace(settings, model="half", engine_wait_s=5.0)
-    async with running(impatient, BrokenShelf(truncated, small)) as engine:
+    broken = msgspec.structs.replace(settings, model="half")
+    async with running(broken, BrokenShelf(truncated, small)) as engine:
         with pytest.raises(ModelBroken, match="not within the file bounds"):
             await engine.resolve("half")
         with pytest.raises(EngineDown, match="half.gguf"):
@@ -188,8 +188,8 @@ async def test_a_truncated_file_given_by_path_is_refused_before_it_is_loaded(
     settings: Settings, catalogue: Catalogue, truncated: Path
 ) -> None:
     others = engine_processes()
-    impatient = msgspec.structs.replace(settings, model=str(truncated), engine_wait_s=2.0)
-    async with running(impatient, catalogue) as engine:
+    broken = msgspec.structs.replace(settings, model=str(truncated))
+    async with running(broken, catalogue) as engine:
         with pytest.raises(EngineDown, match="bytes are missing"):
             await engine.resolve("auto")
         assert engine.status().state == "down"
@@ -239,9 +239,7 @@ async def test_a_llama_server_binary_can_take_the_place_of_the_built_in_one(
 async def test_a_binary_that_is_not_there_is_reported(
     settings: Settings, small: Weights, tmp_path: Path
 ) -> None:
-    own = msgspec.structs.replace(
-        settings, llama_server=tmp_path / "nowhere", model=small.name, engine_wait_s=5.0
-    )
+    own = msgspec.structs.replace(settings, llama_server=tmp_path / "nowhere", model=small.name)
     async with running(own, Shelf(small)) as engine:
         with pytest.raises(ModelBroken, match="nowhere"):
             await engine.resolve(small.name)

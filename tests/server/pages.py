@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import msgspec
-from tests.server.world import Someone, World
+from tests.server.world import PATIENCE_S, Someone, World
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -144,7 +144,7 @@ class Page:
         return reply
 
     async def hear(self) -> Frame:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             frame: Frame = msgspec.json.decode(await self.line.recv())
             return frame
 

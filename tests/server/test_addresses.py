@@ -91,8 +91,8 @@ async def test_who_is_refused_for_their_address_hears_so_on_every_way_in(world: 
         error = refused.json()["error"]
         assert (refused.status_code, error["code"]) == (429, "rate_limit_exceeded")
         assert "your address" in error["message"]
-        assert 50 < int(refused.headers["retry-after"]) <= 60
-        assert 50_000 < int(refused.headers["retry-after-ms"]) <= 60_000
+        assert 30 < int(refused.headers["retry-after"]) <= 60
+        assert 30_000 < int(refused.headers["retry-after-ms"]) <= 60_000
         assert refused.headers["x-ratelimit-limit-tokens"] == "60"
         assert refused.headers["x-ratelimit-remaining-tokens"] == "0"
         assert refused.headers["x-ratelimit-reset-tokens"]
@@ -131,7 +131,7 @@ async def test_a_server_forgets_at_start_where_earlier_turns_came_from(settings:
     await store.turns.accept(asking(ada, clock))
     await store.close()
     assert addresses(settings.database)
-    async with open_house(settings, ScriptedEngine()) as house, asyncio.timeout(5):
+    async with open_house(settings, ScriptedEngine()) as house, asyncio.timeout(60):
         while addresses(settings.database):
             await house.services.store.check()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.server.world import Someone, world_of
+from tests.server.world import Someone, World, world_of
 
 from hitsend.engine import GaveWay, Prompt, ScriptedEngine
 from hitsend.engine.script import Script
@@ -34,6 +34,20 @@ async def suggest(person: Someone, typed: str, **more: Any) -> dict[str, Any]:
     return said
 
 
+def be_patient(world: World) -> None:
+    """However slow the machine is, it is fast enough for a suggestion."""
+    world.house.suggesting.pace = Pace(60.0)
+
+
+async def suggested(world: World, typed: str, **more: Any) -> dict[str, Any]:
+    """Asks until there is one in time: while the machine is busy, one may be too late."""
+    be_patient(world)
+    ada = await world.someone("ada")
+    while not (said := await suggest(ada, typed, **more))["completions"]:
+        continue
+    return said
+
+
 class Told(ScriptedEngine):
     """Says what it is told, and remembers what it was shown."""
 
@@ -51,17 +65,22 @@ class Told(ScriptedEngine):
 async def test_a_draft_is_continued(settings: Settings) -> None:
     engine = Told(" of France today")
     async with world_of(settings, engine) as world:
-        ada = await world.someone("ada")
-        said = await suggest(ada, "What is the capital", conversation_id=None, num_completions=1)
+        asked = {"conversation_id": None, "num_completions": 1}
+        said = await suggested(world, "What is the capital", **asked)
         assert said == {"completions": [" of France"], "is_enabled": True}
-        assert (await suggest(ada, "What is the capital "))["completions"] == ["of France"]
+
+
+async def test_after_a_space_no_other_is_proposed(settings: Settings) -> None:
+    async with world_of(settings, Told(" of France today")) as world:
+        said = await suggested(world, "What is the capital ")
+        assert said["completions"] == ["of France"]
 
 
 async def test_the_model_is_shown_a_message_that_is_not_closed(settings: Settings) -> None:
     engine = Told(" of France today")
     async with world_of(settings, engine) as world:
-        await suggest(await world.someone("ada"), "What is the capital")
-        [prompt] = engine.shown
+        await suggested(world, "What is the capital")
+        prompt = engine.shown[-1]
         assert prompt.spans[-1].source == "user"
         assert len(prompt.ids) == prompt.num_tokens
 
@@ -97,6 +116,7 @@ async def test_whatever_fails_there_is_just_no_suggestion(
     settings: Settings, problem: Exception
 ) -> None:
     async with world_of(settings, Failing(problem)) as world:
+        be_patient(world)
         ada = await world.someone("ada")
         for _ in range(4):
             said = await suggest(ada, "What is the")

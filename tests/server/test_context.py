@@ -153,7 +153,7 @@ async def test_another_answer_sees_what_the_first_one_saw(tmp_path: Path) -> Non
 TURNS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=8, max_size=24)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(TURNS, st.sampled_from([600, 1000]))
 async def test_a_prompt_begins_like_the_one_before_until_the_talk_begins_later(
     turns: list[tuple[int, int]], num_window_tokens: int

@@ -66,7 +66,7 @@ async def test_an_answer_out_of_room_goes_on_word_for_word(world: World, num_tok
 
 async def test_a_stopped_answer_goes_on_where_it_was(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send(f"!script pace=20ms\n{STORY}", until_chars=10)
+    heard = await ada.send(f"!script hang=4\n{STORY}", until_chars=10)
     cut = await stop(ada, heard)
     assert 10 <= len(cut.text) < len(STORY)
     assert cut.text + (await go_on(ada, cut, cut.conversation_id)).text == STORY

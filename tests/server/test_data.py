@@ -295,7 +295,7 @@ async def test_an_export_breaks_off_with_its_session(world: World) -> None:
     ada = await world.someone("ada")
     store = world.house.services.store
     await store.imports.add(ada.user_id, once([large(number) for number in range(12)]))
-    async with asyncio.timeout(10), ada.http.stream("GET", "/backend-api/export") as response:
+    async with asyncio.timeout(60), ada.http.stream("GET", "/backend-api/export") as response:
         assert response.status_code == 200
         # Nobody reads it, so that most of it has to wait until the session is over.
         await store.accounts.disable(ada.user_id)
@@ -419,7 +419,7 @@ async def once(given: list[TakenConversation]) -> AsyncIterator[list[TakenConver
     yield given
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(conversations(), min_size=1, max_size=3, unique_by=lambda given: given.source_id))
 def test_what_is_exported_and_imported_is_the_same(given: list[TakenConversation]) -> None:
     asyncio.run(round_trip(given))

@@ -81,7 +81,7 @@ async def test_a_server_erases_at_start_what_was_left_to_be_erased(settings: Set
     async with open_house(settings, ScriptedEngine()) as house:
         user = await house.services.store.accounts.create("Ada", "", "member")
     _fill(settings.database, user.id, hidden_at=time.time() - 61)
-    async with open_house(settings, ScriptedEngine()) as house, asyncio.timeout(5):
+    async with open_house(settings, ScriptedEngine()) as house, asyncio.timeout(60):
         while _num_conversations(settings.database) or _is_left(settings.database, b"quince"):
             await house.services.store.check()
 

@@ -15,6 +15,8 @@ from hitsend.settings import Settings
 PROMPTS = "/backend-api/admin/prompts"
 EXPERIMENTS = "/backend-api/admin/experiments"
 SHIPPED = shipped()["system"].version
+NUM_PEOPLE = 30
+"""So many that chance gives each of two versions some."""
 PIRATE = "{{ instructions }} Speak like a pirate."
 
 
@@ -193,7 +195,7 @@ async def test_in_an_experiment_each_person_stays_with_one_version(settings: Set
     async with world_of(settings, engine) as world:
         ada = await world.someone("ada", "admin")
         started = await experiment(ada, SHIPPED, await written(ada))
-        people = [await world.someone(f"person {number}") for number in range(12)]
+        people = [await world.someone(f"person {number}") for number in range(NUM_PEOPLE)]
         for person in people:
             engine.told.clear()
             await person.send("one")
@@ -201,8 +203,8 @@ async def test_in_an_experiment_each_person_stays_with_one_version(settings: Set
             assert len(set(engine.told)) == 1
         seen = await ada.http.get(f"{EXPERIMENTS}/{started['id']}")
         variants = seen.json()["outcome"]["variants"]
-        assert sum(variant["num_people"] for variant in variants) == 12
-        assert sum(variant["num_turns"] for variant in variants) == 24
+        assert sum(variant["num_people"] for variant in variants) == NUM_PEOPLE
+        assert sum(variant["num_turns"] for variant in variants) == 2 * NUM_PEOPLE
         assert all(variant["num_people"] > 0 for variant in variants)
         assert variants[0]["means"]["answer_tokens"]["value"] > 0
 

@@ -199,7 +199,7 @@ async def test_a_page_that_acknowledges_nothing_is_left(settings: Settings) -> N
 async def test_a_page_that_says_nothing_is_left_and_one_that_answers_is_not(
     settings: Settings,
 ) -> None:
-    async with hasty(settings, Rules(ping_s=0.05, silence_s=0.4, look_s=0.02)) as world:
+    async with hasty(settings, Rules(ping_s=0.05, silence_s=1.5, look_s=0.02)) as world:
         ada = await world.someone("ada")
         async with page_of(ada) as alive, page_of(ada) as dead:
             closing = asyncio.create_task(dead.closed())

@@ -73,9 +73,8 @@ async def warmed_events(person: Someone, heard: Heard) -> list[dict[str, Any]]:
 
 async def warm(person: Someone, text: str) -> dict[str, Any]:
     """Ask until it is read."""
-    async with asyncio.timeout(5):
-        while (prepared := await prepare(person, text))["warmup_state"] != "warm":
-            continue
+    while (prepared := await prepare(person, text))["warmup_state"] != "warm":
+        continue
     return prepared
 
 

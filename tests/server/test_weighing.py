@@ -109,7 +109,7 @@ async def test_a_person_weighs_one_draft_at_a_time_and_leaving_gives_it_up(
 ) -> None:
     engine = SlowToCount()
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         open_house(replace(settings, prewarm=False), engine) as house,
         listening(house) as url,
         AsyncExitStack() as stack,

@@ -31,6 +31,8 @@ from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.sse import SseEvent, SseParser
 
 PASSWORD = "correct horse battery"
+PATIENCE_S = 60
+"""What takes longer will never come, however busy the machine is."""
 UNUSED_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients that speak none: one that trusts the usual authorities takes long to make."""
 
@@ -49,7 +51,7 @@ class Heard:
     async def take(self, response: httpx2.Response, until_chars: int | None = None) -> "Heard":
         """Read to the end, or leave as soon as the answer has so many characters."""
         parser = SseParser()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             async for chunk in response.aiter_raw():
                 self.raw += chunk
                 for event in parser.feed(chunk):
@@ -166,7 +168,7 @@ class World:
     stack: AsyncExitStack
 
     async def browser(self) -> httpx2.AsyncClient:
-        client = httpx2.AsyncClient(base_url=self.url, verify=UNUSED_TLS)
+        client = httpx2.AsyncClient(base_url=self.url, verify=UNUSED_TLS, timeout=PATIENCE_S)
         return await self.stack.enter_async_context(client)
 
     async def someone(self, name: str, role: AccountRole = "member") -> Someone:
@@ -193,7 +195,7 @@ class World:
 async def world_of(settings: Settings, engine: Engine) -> AsyncGenerator[World]:
     """With an engine of the test's own."""
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(PATIENCE_S),
         open_house(settings, engine) as house,
         listening(house) as url,
         AsyncExitStack() as stack,

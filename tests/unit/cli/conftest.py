@@ -113,7 +113,7 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._fd, keys.encode())
 
-    def expect(self, text: str, within_s: float = 20.0) -> None:
+    def expect(self, text: str, within_s: float = 60.0) -> None:
         """Everything up to `text` is then taken as read."""
         ends = time.monotonic() + within_s
         while text not in self._seen:

@@ -1,7 +1,7 @@
 """The reader of streams: split, cut and resumed in any way, it says every word once."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.client.recorded import (
     NAMES,
@@ -19,7 +19,6 @@ from tests.unit.client.recorded import (
 from hitsend.client import Delayed, Finished, Garbled, Started, TextReplaced, Titled, Update
 from hitsend.client.reader import Reader
 
-untimed = settings(deadline=None)
 """How long an example takes says something about the machine, not about the code."""
 
 cuts = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=5)
@@ -51,14 +50,12 @@ def test_what_is_heard_is_what_is_stored(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@untimed
 @given(sizes=sizes)
 def test_it_makes_no_difference_where_the_bytes_are_split(name: str, sizes: list[int]) -> None:
     assert read(Reader(), whole(name), sizes) == read(Reader(), whole(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
-@untimed
 @given(cuts=cuts, sizes=sizes)
 def test_a_stream_cut_anywhere_and_resumed_says_every_word_once(
     name: str, cuts: list[tuple[float, bool]], sizes: list[int]
@@ -79,7 +76,6 @@ def test_a_stream_cut_anywhere_and_resumed_says_every_word_once(
     assert TextReplaced not in kinds(heard)
 
 
-@untimed
 @given(at=st.integers(0, 14))
 def test_a_summary_from_further_on_brings_what_was_missed(at: int) -> None:
     reader = Reader()
@@ -102,7 +98,6 @@ def test_a_summary_sets_right_what_was_read_wrong() -> None:
     assert heard[-1].text == stored_answer("hello")
 
 
-@untimed
 @given(at=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255))
 def test_a_damaged_byte_is_noticed_or_changes_no_word(at: float, byte: int) -> None:
     body = bytearray(whole("emoji"))

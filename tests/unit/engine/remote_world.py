@@ -65,7 +65,7 @@ async def engine_on(
     async with serving(handler) as server, asyncio.timeout(20):
         engine = RemoteEngine(
             Settings(
-                engine_url=server.url + suffix, engine_key="secret", engine_wait_s=1, model=model
+                engine_url=server.url + suffix, engine_key="secret", engine_wait_s=10, model=model
             )
         )
         await engine.start()

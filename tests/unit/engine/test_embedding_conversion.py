@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.engine import tiny_onnx
 from tests.unit.engine.tiny_onnx import (
@@ -26,7 +26,6 @@ from hitsend.engine.gguf_writer import q8_rows
 from hitsend.engine.onnx import Tensor, read_graph
 from hitsend.errors import ModelBroken
 
-untimed = settings(deadline=None)
 names = st.text(min_size=1, max_size=20)
 
 
@@ -140,35 +139,30 @@ def test_a_node_is_found_by_what_it_takes_or_makes_and_by_nothing_else() -> None
         graph.making("Add", "b")
 
 
-@untimed
 @given(st.binary(max_size=200))
 def test_what_is_not_onnx_is_refused_and_nothing_else_happens(content: bytes) -> None:
     with suppress(ModelBroken):
         read_graph(content)
 
 
-@untimed
 @given(st.integers(0, len(TINY_ONNX) - 1))
 def test_an_onnx_model_that_was_cut_is_refused(num_bytes: int) -> None:
     with pytest.raises(ModelBroken):
         read_graph(TINY_ONNX[:num_bytes])
 
 
-@untimed
 @given(names, st.lists(st.integers(0, 2**63 - 1), max_size=4), st.binary(max_size=300))
 def test_any_tensor_is_read_as_it_was_written(name: str, shape: list[int], data: bytes) -> None:
     graph = read_graph(tiny_onnx.model(tiny_onnx.tensor(name, tuple(shape), data)))
     assert graph.tensors[name] == Tensor(tiny_onnx.FLOAT32, tuple(shape), memoryview(data))
 
 
-@untimed
 @given(names, st.lists(names, max_size=4), names)
 def test_any_node_is_read_as_it_was_written(kind: str, inputs: list[str], output: str) -> None:
     (node,) = read_graph(tiny_onnx.model(tiny_onnx.node(kind, inputs, output))).nodes
     assert (node.operation, node.inputs, node.outputs) == (kind, tuple(inputs), (output,))
 
 
-@untimed
 @given(st.lists(st.integers(-128, 127), min_size=64, max_size=64), st.floats(2**-14, 100, width=16))
 def test_quantised_rows_say_what_they_said(numbers: list[int], scale: float) -> None:
     blocks = q8_rows([struct.pack("64b", *numbers)], [scale])

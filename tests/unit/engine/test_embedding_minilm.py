@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from tests.engine.asking import embedded
 from tests.unit.engine import fake_llama
 from tests.unit.engine.fake_llama import GARBLED, LEFT_OUT, REFUSED, SHORT
 
@@ -53,16 +54,6 @@ async def minilm(settings: Settings, weights: Path) -> AsyncGenerator[MiniLm]:
             yield one
     finally:
         await one.close()
-
-
-async def embedded(minilm: MiniLm, texts: list[str]) -> list[bytes]:
-    """However long a busy machine takes to start the process."""
-    while True:
-        try:
-            return await minilm.embed(texts)
-        except EngineDown as down:
-            if "loading" not in down.message:
-                raise
 
 
 @pytest.mark.parametrize("wrong", [REFUSED, SHORT, LEFT_OUT, GARBLED])

@@ -4,7 +4,7 @@ import math
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hitsend.engine import WordHashes
@@ -21,7 +21,6 @@ async def near(one: str, other: str) -> float:
     return sum(a * b for a, b in zip(first, second, strict=True))
 
 
-@settings(deadline=None)
 @given(st.text())
 async def test_every_text_has_a_unit_vector_and_always_the_same(text: str) -> None:
     (vector,), again = await words.embed([text]), await words.embed([text])

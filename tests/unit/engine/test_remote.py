@@ -286,7 +286,7 @@ async def test_a_refused_key_is_told_at_once() -> None:
 async def test_a_server_that_is_not_there_is_waited_for_and_then_told() -> None:
     async with serving(ChatServer(b"")) as server:
         url = server.url
-    engine = RemoteEngine(Settings(engine_url=url, engine_wait_s=0.05))
+    engine = RemoteEngine(Settings(engine_url=url, engine_wait_s=0.5))
     await engine.start()
     with pytest.raises(EngineDown, match="cannot be reached"):
         await engine.resolve("auto")

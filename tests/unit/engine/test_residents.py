@@ -35,9 +35,9 @@ async def engine(tmp_path: Path) -> AsyncGenerator[LlamaEngine, None]:
     for name in NAMES:
         (tmp_path / f"{name}.gguf").write_bytes(TINY_GGUF)
         await catalogue.pull(name)
-    settings = Settings(models_dir=tmp_path, llama_server=Path("/bin/false"), engine_wait_s=2.0)
+    settings = Settings(models_dir=tmp_path, llama_server=Path("/bin/false"), engine_wait_s=20.0)
     engine = LlamaEngine(settings, catalogue)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         yield engine
         await engine.close()
 

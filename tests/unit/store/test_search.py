@@ -103,9 +103,7 @@ async def test_words_of_the_query_language_are_just_words(
     assert await _found(store, ada, "thing NOT far") == []
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(st.characters(codec=None), max_size=30))
 async def test_any_text_can_be_searched_for(store: Store, ada: User, query: str) -> None:
     await store.conversations.search(ada.id, query)

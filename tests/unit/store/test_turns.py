@@ -244,9 +244,7 @@ EVENT = st.one_of(
 )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENT, max_size=8), split=st.integers(0, 8), at_ms=FINITE)
 async def test_every_event_comes_back_as_it_went_in(
     store: Store, ada: User, events: list[AnyEvent], split: int, at_ms: float

@@ -1,6 +1,0 @@
-"""How long an example takes says something about the machine, not about the code."""
-
-from hypothesis import settings
-
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
