@@ -23,7 +23,7 @@ test: check ## Everything: check, then unit, server, engine, browser, docs and w
 	@$(SETUP) chromium
 	@$(SETUP) npm run test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
-	$(BIN)/python -m pytest -n 2 --dist load tests/browser
+	$(BIN)/python -m pytest -n 3 --dist load tests/browser
 
 soak: dev ## The long fault tests: thousands of streams, killed, cut, stuck and refused
 	$(BIN)/python -m pytest -m soak tests/faults -o log_cli=true --log-cli-level=warning

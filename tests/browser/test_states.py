@@ -75,7 +75,7 @@ def test_an_engine_that_falls_silent_is_told_of_and_can_be_stopped(ada: Person) 
     ada.say(f"!script hang=20\n{WORDS}")
     expect(ada.answers.locator(".prose")).to_contain_text("word3")
     ada.page.clock.run_for(12_000)
-    expect(state(ada, "Still working, without a new word")).to_be_visible()
+    expect(state(ada, "No new word yet")).to_be_visible()
     ada.messages.get_by_role("button", name="Cancel").click()
     ada.page.clock.run_for(1_000)
 

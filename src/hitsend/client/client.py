@@ -17,8 +17,9 @@ Body: TypeAlias = dict[str, object]
 ROOT = "client-created-root"
 """What a first message follows."""
 
-SILENCE_S = 25.0
-"""A stream says something at least every ten seconds; one that does not is dead."""
+SILENCE_S = 45.0
+"""A stream says something at least every ten seconds; one that does not is dead. Only a message
+that waits for a model to be loaded is answered later, by default within thirty."""
 
 
 class Client:

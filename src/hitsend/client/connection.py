@@ -65,6 +65,8 @@ class Connection:
                 if response.is_error:
                     raise rebuilt(response.status_code, await response.aread(), response.headers)
                 yield response
+        except httpx2.ReadTimeout:
+            raise Lost(f"{self.url} has said nothing for too long.") from None
         except httpx2.TransportError as error:
             why = str(error) or type(error).__name__
             raise Lost(f"There is no connection to {self.url}: {why}.") from None

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { Api, ApiError, Unreachable } from './client';
-import type { SendBody } from './wire';
+import type { SendBody, Status } from './wire';
 
 interface Asked {
 	path: string;
@@ -145,15 +145,15 @@ test('what the page tells of itself gives way to a message', async () => {
 	expect(asked).toEqual(['/backend-api/telemetry', '/backend-api/f/conversation']);
 });
 
-/** What was asked when a Send got no answer twice, and what became of it. */
-function unanswered(isThere: boolean, left = new AbortController()) {
+/** What is asked while a Send gets no answer twice, and what becomes of it. */
+function unanswered(state: Status['state'] | null, left = new AbortController()) {
 	vi.useFakeTimers();
 	const asked: string[] = [];
 	const api = new Api((path, init) => {
 		const what = path.replace('/backend-api/', '');
 		asked.push(what);
-		const isLost = what === 'status' ? !isThere : asked.length < 4;
-		return isLost ? silence(init?.signal) : Promise.resolve(Response.json({}));
+		const isLost = what === 'status' ? state === null : asked.length < 4;
+		return isLost ? silence(init?.signal) : Promise.resolve(Response.json({ state }));
 	});
 	const sent = api.send(SEND, left.signal).then(
 		() => 'taken',
@@ -165,15 +165,25 @@ function unanswered(isThere: boolean, left = new AbortController()) {
 afterEach(() => vi.useRealTimers());
 
 test('a Send whose answer is lost on the way is sent again while there is a server', async () => {
-	const { asked, sent } = unanswered(true);
+	const { asked, sent } = unanswered('ready');
 	await vi.advanceTimersByTimeAsync(25_000);
 
 	expect(await sent).toBe('taken');
 	expect(asked).toEqual(['f/conversation', 'status', 'f/conversation', 'status', 'f/conversation']);
 });
 
+test('while a model is loaded it is waited for', async () => {
+	const left = new AbortController();
+	const { asked, sent } = unanswered('starting', left);
+	await vi.advanceTimersByTimeAsync(25_000);
+	expect(asked).toEqual(['f/conversation', 'status', 'status']);
+	left.abort();
+
+	expect(await sent).toBe('left');
+});
+
 test('without a server it has to wait', async () => {
-	const { asked, sent } = unanswered(false);
+	const { asked, sent } = unanswered(null);
 	await vi.advanceTimersByTimeAsync(25_000);
 
 	expect(await sent).toBe('unreachable');
@@ -182,7 +192,7 @@ test('without a server it has to wait', async () => {
 
 test('whoever takes it back waits for nobody', async () => {
 	const left = new AbortController();
-	const { asked, sent } = unanswered(true, left);
+	const { asked, sent } = unanswered('ready', left);
 	left.abort();
 
 	expect(await sent).toBe('left');

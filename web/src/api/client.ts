@@ -306,7 +306,7 @@ export class Api {
 
 	/** What a server that is there tells at once. */
 	#soon<T>(path: string): Promise<T> {
-		return inTime(0, undefined, (signal) => this.#json<T>('GET', path, undefined, signal));
+		return inTime((signal) => this.#json<T>('GET', path, undefined, signal));
 	}
 
 	/** Something small, shown perhaps before the server has it: it arrives even if the page is left. */
@@ -325,14 +325,20 @@ export class Api {
 		}
 	}
 
-	async #stream(method: string, path: string, request: Request): Promise<Response> {
+	async #stream(
+		method: string,
+		path: string,
+		request: Request,
+		mayTakeLonger?: () => Promise<boolean>
+	): Promise<Response> {
 		const numBytes = request.body === undefined ? 0 : JSON.stringify(request.body).length;
-		return inTime(numBytes, request.signal, async (signal) => {
+		const ask = async (signal: AbortSignal) => {
 			const asked = await this.#ask(method, path, { ...request, signal });
 			const response = await this.#stillSignedIn(asked);
 			if (!response.ok) throw await refusal(response);
 			return response;
-		});
+		};
+		return inTime(ask, numBytes, request.signal, mayTakeLonger);
 	}
 
 	async #post(body: wire.SendBody, signal: AbortSignal, key: string | null): Promise<Response> {
@@ -347,15 +353,23 @@ export class Api {
 
 	/**
 	 * Nobody tells us of a connection that is silently gone. So a Send is sent again while there is
-	 * a server, which takes it once; it may well be there and have to load a model first.
+	 * a server that could have answered, and takes it once. One that loads a model takes its time.
 	 */
 	async #insist(send: Request): Promise<Response> {
+		let isThere = true;
+		const isLoading = async () => {
+			try {
+				return (await this.status()).state !== 'ready';
+			} catch (error) {
+				isThere = !(error instanceof Unreachable);
+				return false;
+			}
+		};
 		for (;;) {
 			try {
-				return await this.#stream('POST', 'f/conversation', send);
+				return await this.#stream('POST', 'f/conversation', send, isLoading);
 			} catch (error) {
-				if (!(error instanceof Late)) throw error;
-				await this.status();
+				if (!(error instanceof Late) || !isThere) throw error;
 			}
 		}
 	}
@@ -393,17 +407,30 @@ export class Api {
 
 /** Aborts what nobody begins to answer in time. `numBytes` have to go out first. */
 async function inTime<T>(
-	numBytes: number,
-	left: AbortSignal | undefined,
-	ask: (signal: AbortSignal) => Promise<T>
+	ask: (signal: AbortSignal) => Promise<T>,
+	numBytes = 0,
+	left?: AbortSignal,
+	mayTakeLonger: () => Promise<boolean> = () => Promise.resolve(false)
 ): Promise<T> {
 	const late = new AbortController();
-	const timer = setTimeout(() => late.abort(), PATIENCE_MS + numBytes / MIN_BYTES_PER_MS);
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	let isOver = false;
+	const wait = () => {
+		timer = setTimeout(() => void look(), PATIENCE_MS + numBytes / MIN_BYTES_PER_MS);
+	};
+	const look = async () => {
+		const mayGoOn = await mayTakeLonger();
+		if (isOver) return;
+		if (mayGoOn) wait();
+		else late.abort();
+	};
+	wait();
 	try {
 		return await ask(left === undefined ? late.signal : AbortSignal.any([left, late.signal]));
 	} catch (error) {
 		throw late.signal.aborted && !left?.aborted ? new Late() : error;
 	} finally {
+		isOver = true;
 		clearTimeout(timer);
 	}
 }

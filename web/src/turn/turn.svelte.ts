@@ -59,7 +59,7 @@ export class Turn {
 
 	/** When it was begun here, and when words came last. In Unix milliseconds. */
 	readonly beganAt = Date.now();
-	heardAt = this.beganAt;
+	heardAt = $state.raw(this.beganAt);
 	readonly pulse: Pulse;
 	#tellTaken: (isTaken: boolean) => void = () => undefined;
 	/** Whether the server took the message, as soon as that is known. */

@@ -145,7 +145,7 @@ export const chat: Words['chat'] = {
 				: `In der Schlange, ${numAhead} ${numAhead === 1 ? 'Antwort' : 'Antworten'} davor`,
 		loading: 'Das Modell wird geladen. Das dauert beim ersten Mal einen Augenblick',
 		reading: 'Deine Nachricht wird gelesen',
-		stalled: 'Noch bei der Arbeit, ohne ein neues Wort',
+		stalled: 'Noch kein neues Wort',
 		stopping: 'Wird angehalten'
 	},
 	waited: (seconds) =>

@@ -142,7 +142,7 @@ export const chat = {
 				: `In line, ${numAhead} ${numAhead === 1 ? 'answer' : 'answers'} ahead`,
 		loading: 'The model is being loaded. That takes a moment the first time',
 		reading: 'Reading your message',
-		stalled: 'Still working, without a new word',
+		stalled: 'No new word yet',
 		stopping: 'Stopping'
 	},
 	waited: (seconds: number) =>
