@@ -22,7 +22,7 @@ run: ## Install what is missing, build the page, serve; flags: make run ARGS="--
 test: check ## Everything: check, then unit, server, engine, browser, docs and web tests
 	@$(SETUP) chromium
 	@$(SETUP) npm run test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 	$(BIN)/python -m pytest -n 3 --dist load tests/browser
 
 soak: dev ## The long fault tests: thousands of streams, killed, cut, stuck and refused
