@@ -102,6 +102,19 @@ def test_a_question_mark_lists_the_shortcuts_but_not_while_one_writes(ada: Perso
     expect(ada.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
+def test_what_is_pressed_right_after_escape_is_meant_for_the_page(ada: Person) -> None:
+    press = ada.page.keyboard.press
+    for _ in range(20):
+        ada.draft.blur()
+        press("Control+k")
+        expect(palette(ada)).to_be_focused()
+        press("Escape")
+        press("?")
+        expect(ada.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+        press("Escape")
+        expect(ada.page.get_by_role("dialog")).to_have_count(0)
+
+
 def test_every_shortcut_that_is_listed_does_what_it_says(ada: Person) -> None:
     ada.ask("!script\nThe answer is forty-two.")
     ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
