@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from hitsend.context.notes import Note
 from hitsend.events import AnyEvent
 from hitsend.messages import ToolCall
-from hitsend.notes import Note
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from hitsend.background import Background
+from hitsend.context.notes import Note
+from hitsend.context.window import WHOLE, Context, Cut
 from hitsend.engine import Engine, Prompt
 from hitsend.events import (
     AnswerFinished,
@@ -32,7 +34,6 @@ from hitsend.events import (
     TurnFinished,
 )
 from hitsend.messages import Usage
-from hitsend.notes import Note
 from hitsend.prompt_book import PromptBook
 from hitsend.recall import Recall
 from hitsend.send import Send, Turn
@@ -54,7 +55,6 @@ from hitsend.steps.summarise import is_outgrown, summarise, to_sum_up
 from hitsend.steps.title import NUM_ANSWER_CHARS, find_title, wants_title
 from hitsend.steps.use_tools import use_tools
 from hitsend.store import Store
-from hitsend.window import WHOLE, Context, Cut
 
 
 @dataclass(frozen=True, slots=True)

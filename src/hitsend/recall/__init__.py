@@ -2,5 +2,6 @@
 
 from hitsend.recall.exact import ExactSearch, Nearest
 from hitsend.recall.recall import Recall
+from hitsend.recall.room import within
 
-__all__ = ["ExactSearch", "Nearest", "Recall"]
+__all__ = ["ExactSearch", "Nearest", "Recall", "within"]

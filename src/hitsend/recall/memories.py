@@ -21,9 +21,9 @@ from hitsend.memory.relevance import LEAST, LEAST_IN_COMMON, in_common, nearness
 from hitsend.memory.statements import statements
 from hitsend.recall.exact import Nearest, Rows, Space
 from hitsend.recall.questions import MOST_QUESTION_CHARS, soon, vector_of
+from hitsend.recall.room import within
 from hitsend.recent import Recent
 from hitsend.store import Memory, Store
-from hitsend.window import within
 
 NUM_CANDIDATES = 24
 """Looked at closely."""

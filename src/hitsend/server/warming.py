@@ -15,10 +15,10 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from hitsend.context.notes import Notes
 from hitsend.engine import Engine, Prompt
 from hitsend.errors import Refused, Unavailable
 from hitsend.events import Span
-from hitsend.notes import Notes
 from hitsend.send import Send, Warmth
 from hitsend.server import passes
 from hitsend.server.passes import Claims

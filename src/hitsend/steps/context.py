@@ -1,8 +1,8 @@
 """Step 2. What should the model see? Instructions, who it talks to, what was said, the question.
 
-Notes stand in front of the question they were found for, and stay there: see `window` for why.
-How many tokens all of it takes is not known here. Where it is too much, it is asked for again
-with a `Cut`.
+Notes stand in front of the question they were found for, and stay there; `context/window.py`
+says why. How many tokens all of it takes is not known here. Where it is too much, it is asked for
+again with a `Cut`.
 """
 
 import asyncio
@@ -12,16 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from hitsend.history import History, begun_in, kept, questions_in, read_history, seen_in
-from hitsend.memory.statements import statements
-from hitsend.messages import Message, Seen, Text
-from hitsend.notes import Note, Notes
-from hitsend.prompt_book import PromptBook
-from hitsend.recall import Recall
-from hitsend.send import Turn
-from hitsend.store import Exchange, Memory, Profile, Store, Summary
-from hitsend.stretches import covered_ids, covering
-from hitsend.window import (
+from hitsend.context.history import History, begun_in, kept, questions_in, read_history, seen_in
+from hitsend.context.notes import Note, Notes
+from hitsend.context.stretches import covered_ids, covering
+from hitsend.context.window import (
     MEMORY_SHARE,
     RECALLED_SHARE,
     SUMMARY_SHARE,
@@ -29,8 +23,13 @@ from hitsend.window import (
     Context,
     Cut,
     num_chars_within,
-    within,
 )
+from hitsend.memory.statements import statements
+from hitsend.messages import Message, Seen, Text
+from hitsend.prompt_book import PromptBook
+from hitsend.recall import Recall, within
+from hitsend.send import Turn
+from hitsend.store import Exchange, Memory, Profile, Store, Summary
 
 MOST_MEMORIES, MOST_RECALLED = 5, 4
 

@@ -1,10 +1,10 @@
 """Step 3. The context in the model's own tokens, and whether they fit its window with an answer."""
 
+from hitsend.context.window import Context, Cut, narrowed, sections
 from hitsend.engine import Engine, Prompt
 from hitsend.errors import PromptTooLong
 from hitsend.events import ContextBuilt, PromptEncoded
 from hitsend.send import Turn
-from hitsend.window import Context, Cut, narrowed, sections
 
 MOST_CHARS_PER_TOKEN = 64
 """On average, over a whole prompt. Prose has four."""

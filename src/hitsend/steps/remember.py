@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from hitsend.context.notes import Note
 from hitsend.engine import Engine, GaveWay
 from hitsend.errors import Conflict, HitsendError, NotFound, Refused
 from hitsend.events import MemoriesChanged
@@ -35,7 +36,6 @@ from hitsend.memory.suggestions import (
     tells_of_person,
 )
 from hitsend.messages import ChangedMemory, ToolCall
-from hitsend.notes import Note
 from hitsend.prompt_book import PromptBook
 from hitsend.prompts import find_secret
 from hitsend.recall import Recall

@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from hitsend.context.history import Stored, exchanges_in
+from hitsend.context.stretches import covering, num_covered_from_start, num_in_stretch, to_merge
+from hitsend.context.window import KEPT_SHARE, SUMMARY_SHARE, Context, num_chars_within
 from hitsend.engine import Engine, GaveWay, Prompt
 from hitsend.errors import Refused, Unavailable
-from hitsend.history import Stored, exchanges_in
 from hitsend.messages import Role, Sampling
 from hitsend.prompt_book import PromptBook
 from hitsend.send import Turn
 from hitsend.store import Reach, Store, StoredMessage, Summary
 from hitsend.store.summaries import new_summary
-from hitsend.stretches import covering, num_covered_from_start, num_in_stretch, to_merge
-from hitsend.window import KEPT_SHARE, SUMMARY_SHARE, Context, num_chars_within
 
 log = logging.getLogger(__name__)
 

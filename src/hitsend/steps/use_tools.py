@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET
 
+from hitsend.context.notes import Note
 from hitsend.errors import Refused
 from hitsend.events import (
     AnswerFinished,
@@ -20,7 +21,6 @@ from hitsend.events import (
     ToolReturned,
 )
 from hitsend.messages import ToolCall, ToolResult, Usage
-from hitsend.notes import Note
 from hitsend.tools import Done, Tools
 
 MOST_CALLS = 4

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitsend.context.window import WHOLE, Context, Cut, Kept
 from hitsend.engine import Prompt, ScriptedEngine
 from hitsend.errors import PromptTooLong
 from hitsend.messages import Message, Sampling, Seen, Text
 from hitsend.send import Send, Turn
 from hitsend.steps.encode import cut_to_fit, encode_prompt, told
-from hitsend.window import WHOLE, Context, Cut, Kept, within
 
 SYSTEM = Message("system", (Text("be kind"),), "system")
 
@@ -150,16 +150,3 @@ async def test_instructions_and_the_message_are_kept_whatever_came_before(
     assert (prompt.messages[0], prompt.messages[-1]) == (SYSTEM, whole.asked[0])
     assert prompt.num_tokens + min(max_tokens, 75) <= 300
     assert shown.kept == kept[len(kept) - len(shown.kept) :]
-
-
-@given(st.lists(st.text(max_size=30)), st.integers(0, 100))
-def test_what_has_room_is_shown_and_what_has_none_keeps_nothing_out(
-    texts: list[str], num_chars: int
-) -> None:
-    shown = within(num_chars, list(enumerate(texts)), lambda one: len(one[1]))
-    places = [at for at, _ in shown]
-    assert places == sorted(places)
-    assert sum(len(text) for _, text in shown) <= num_chars
-    for at, text in enumerate(texts):
-        num_before = sum(len(other) for place, other in shown if place < at)
-        assert (at in places) == (num_before + len(text) <= num_chars)

@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
+from hitsend.context.notes import Notes
 from hitsend.events import ContextBuilt, Section
 from hitsend.messages import Seen, UsedPrompt
-from hitsend.notes import Notes
 from hitsend.prompts import shipped
 from hitsend.server.calls import Access, Call, answer, endpoint
 from hitsend.store import Reach, StoredMessage

@@ -6,12 +6,12 @@ from typing import TypeAlias
 
 import msgspec
 
+from hitsend.context.window import Cut, Kept
 from hitsend.errors import Conflict, Refused
 from hitsend.events import Action, AnyEvent, Ending, TextArrived
 from hitsend.messages import UNTOLD, Begun, Message, Part, Seen, Text
 from hitsend.send import Turn
 from hitsend.store import Reach, Store, StoredMessage
-from hitsend.window import Cut, Kept
 
 CUT_SHORT: frozenset[Ending] = frozenset({"length", "stopped", "interrupted", "failed"})
 

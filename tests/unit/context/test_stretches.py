@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.store import Summary
-from hitsend.stretches import (
+from hitsend.context.stretches import (
     covered_ids,
     covering,
     num_covered_from_start,
     num_in_stretch,
     to_merge,
 )
+from hitsend.store import Summary
 
 PATH = [f"m{number}" for number in range(24)]
 

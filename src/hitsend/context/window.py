@@ -9,8 +9,7 @@ turn would be read anew every time.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import msgspec
 
@@ -44,8 +43,6 @@ FEWEST_CHARS_PER_TOKEN = 3
 KEPT_SHARE = 0.4
 """Of the room for the conversation, what is kept of it when it is full. More, and it is full again
 soon, and read anew; less, and much is forgotten at once."""
-
-T = TypeVar("T")
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -130,16 +127,6 @@ def cost_of_messages(spans: Sequence[Span], without: Source | None = None) -> Co
 def num_chars_within(share: float, num_window_tokens: int) -> int:
     """That surely fit into so much of the window."""
     return int(num_window_tokens * share * FEWEST_CHARS_PER_TOKEN)
-
-
-def within(num_chars: float, found: Sequence[T], length: Callable[[T], int]) -> list[T]:
-    """The first that have room together. One that is too long does not keep out the others."""
-    kept = []
-    for one in found:
-        if length(one) <= num_chars:
-            num_chars -= length(one)
-            kept.append(one)
-    return kept
 
 
 def sections(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Section, ...]:
