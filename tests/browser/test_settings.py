@@ -64,7 +64,6 @@ def test_a_new_password_needs_the_current_one_and_ends_other_sessions(
     change.click()
     expect(password.get_by_role("status")).to_contain_text("Your password is changed.")
 
-    other.say("Am I still here?")
     expect(other.page.get_by_role("heading", name="Sign in")).to_be_visible()
     other.page.get_by_label("Name").fill("ada")
     other.page.get_by_label("Password").fill("battery staple")

@@ -138,7 +138,6 @@ export class Api {
 	conversation = (id: string) => this.#json<wire.ConversationDetail>('GET', `conversation/${id}`);
 	changeConversation = (id: string, change: wire.ConversationChange) =>
 		this.#done('PATCH', `conversation/${id}`, change);
-	deleteConversation = (id: string) => this.#done('DELETE', `conversation/${id}`);
 
 	folders = async () => (await this.#json<{ items: wire.Folder[] }>('GET', 'folders')).items;
 	createFolder = (name: string) => this.#json<wire.Folder>('POST', 'folders', { name });
