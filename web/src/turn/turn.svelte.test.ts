@@ -498,6 +498,26 @@ test('in another network it is read from where it was', async () => {
 	expect(isHeld()).toBe(false);
 });
 
+test('another network, found while it is coming back, is one more reason to come back', async () => {
+	const player = new Player('title', 3);
+	const play = player.follow;
+	const follow: Door['follow'] = (turnId, after, signal) => {
+		if (player.asked.length > 0) return play(turnId, after, signal);
+		player.asked.push(after);
+		return new Promise((_, refuse) => {
+			signal.addEventListener('abort', () => refuse(new DOMException('left', 'AbortError')));
+		});
+	};
+	const start = { turnId: TURN_ID, conversationId: 'c1' };
+	const turn = new Turn(but(player, { follow }), start, atOnce);
+	const outcome = turn.run();
+	await expect.poll(() => player.asked).toHaveLength(1);
+	dispatchEvent(new Event('online'));
+
+	expect(await outcome).toBe('whole');
+	expect(turn.messages).toEqual(expected('title').messages);
+});
+
 test('without a socket, nobody looking changes nothing', async () => {
 	const { send, isHeld } = holding('');
 	const turn = new Turn(but(new Player('hello'), { send }), { body: BODY }, atOnce);

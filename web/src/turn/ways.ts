@@ -61,11 +61,20 @@ export class Ways {
 		const line = (this.#line = new AbortController());
 		left.addEventListener('abort', () => line.abort(), { signal: line.signal });
 		if (left.aborted) line.abort();
-		const response =
-			token === null || conversation_id === null
-				? await this.door.follow(turn_exchange_id, offset, line.signal)
-				: await this.door.resume({ conversation_id, turn_exchange_id, offset }, token, line.signal);
-		yield* framesIn(response);
+		try {
+			yield* framesIn(
+				token === null || conversation_id === null
+					? await this.door.follow(turn_exchange_id, offset, line.signal)
+					: await this.door.resume(
+							{ conversation_id, turn_exchange_id, offset },
+							token,
+							line.signal
+						)
+			);
+		} catch (error) {
+			// Hung up before anything came: there is a better way now.
+			throw line.signal.aborted && !left.aborted ? new Dropped('The line was given up.') : error;
+		}
 	}
 }
 
