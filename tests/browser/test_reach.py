@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
-from tests.browser.world import Person, Server, intercept
+from playwright.sync_api import Browser, Route, expect
+from tests.browser.world import Person, Server, intercept, wait_until
 
 
 def test_keys_of_the_page_do_nothing_behind_a_dialog(ada: Person) -> None:
@@ -96,6 +96,31 @@ def test_the_whole_conversation_can_be_saved_and_copied_as_markdown(
     expect(ada.page.get_by_text("The conversation is copied.")).to_be_visible()
 
     assert ada.clipboard.endswith(page)
+
+
+def test_what_is_done_late_closes_nothing_that_was_opened_since(ada: Person) -> None:
+    ada.ask("!script\nkept")
+    late = list[Route]()
+    intercept(
+        ada.page,
+        "**/backend-api/conversation/*",
+        lambda route: late.append(route) if route.request.method == "PATCH" else route.continue_(),
+    )
+    press = ada.page.keyboard.press
+    press("Control+k")
+    ada.page.keyboard.type("rename this")
+    press("Enter")
+    ada.page.get_by_label("New title").fill("Another name")
+    press("Enter")
+    wait_until(ada.page, lambda: late != [], "Nothing is renamed.")
+    press("Escape")
+    press("Control+k")
+    expect(ada.page.get_by_role("combobox", name="Find anything")).to_be_focused()
+    with ada.page.expect_response(lambda response: response.request.method == "PATCH"):
+        late[0].continue_()
+
+    expect(ada.page.get_by_role("heading", name="Another name", level=1)).to_be_attached()
+    expect(ada.page.get_by_role("dialog", name="Find anything")).to_be_visible()
 
 
 def test_the_palette_renames_shares_and_chooses_the_model(ada: Person) -> None:
