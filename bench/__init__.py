@@ -1,5 +1,5 @@
-"""Measurements through the front door: HTTP in, clocks and /proc out.
+"""Benches that measure hitsend from outside: its HTTP interface, its command line, /proc.
 
-Imports nothing of hitsend and nothing of hitsend imports it, so the same load runs against
-any peer. Run from the repository's root: `python -m bench.relay`, `.delivery`, `.engine`, `.start`.
+They import nothing of hitsend, so that they can also measure older revisions and other servers.
+Run from the repository's root: `python -m bench` for all, or one, `python -m bench.send`.
 """

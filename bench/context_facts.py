@@ -1,4 +1,4 @@
-"""Facts to plant in a long conversation, the questions that ask for them, and talk in between."""
+"""Facts for a long conversation, the questions that ask for them, and small talk between them."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -25,7 +25,7 @@ FACTS = (
     ("My favourite painter is Hammershoi.", "Who is my favourite painter?", "Hammershoi"),
     ("The printer needs cartridge type XL-33.", "Which cartridge does the printer need?", "XL-33"),
 )
-"""What is said, what is asked much later, and what has to be in front of the model then."""
+"""The fact, the question that asks for it later, and the words that the prompt then has to hold."""
 
 SUBJECTS = (
     "bread", "rain", "bridges", "chess", "tides", "opera", "beetles", "glaciers", "mirrors",
@@ -45,7 +45,7 @@ ANSWER = (
 
 
 def small_talk() -> Iterator[tuple[str, str]]:
-    """Questions and answers about other things, without end."""
+    """Endless questions and answers about other things."""
     for number in count():
         subject = SUBJECTS[number % len(SUBJECTS)]
         aspect = ASPECTS[number * 3 % len(ASPECTS)]

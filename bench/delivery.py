@@ -1,9 +1,9 @@
-"""Delivery, measured: steady streams, idle readers, readers that come back, kill -9.
+"""Followers of running answers: idle ones, reconnecting ones, their CPU, and recovery from kill -9.
 
-    python -m bench.delivery [--quick] [--minutes 1] [--idle-minutes 1]
+    python -m bench.delivery [--quick] [--idle-minutes 1] [--followers 1000]
 
-No model is behind: the scripted engine says known texts at a known pace. Every answer that is
-read is compared with the hash the server states or with what it has stored.
+The scripted engine writes known texts at a known pace. Each answer is compared with the checksum
+in its stream, or with its stored text.
 """
 
 import argparse
@@ -15,80 +15,60 @@ from typing import Any
 
 import uvloop
 
-from bench import comeback, idle, killed, launch, machine, reading_cost, steady
-from bench.machine import Bar
-from bench.readers import SETTINGS
+from bench import crash, follower_cost, idle_followers, launch, machine, reconnect
+from bench.follow import SETTINGS
+from bench.machine import Figure
 
-FOLLOWERS_EACH = 20
-"""A person may have no more sockets than that."""
-LEAST_PEOPLE = 15
-REPLAYED_TOKENS = 10_000
+FOLLOWERS_PER_PERSON = 20
+"""The server allows one person no more sockets."""
+MIN_PEOPLE = 15
+NUM_KILLED = 50
 COST_STREAMS = 96
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """How much of everything, and for how long."""
-
-    num_streams: int
-    steady_s: float
-    bare_s: float
     num_followers: int
     idle_s: float
-    num_readers: int
-    come_back_over_s: float
+    num_reconnecting: int
+    reconnect_over_s: float
     num_replayed_tokens: int
-    num_killed: int
     cost_s: float
 
 
-def amounts(args: argparse.Namespace) -> Amounts:
-    steady_s, few = args.minutes * 60, args.quick
-    return Amounts(
-        num_streams=args.streams,
-        steady_s=min(steady_s, 8) if few else steady_s,
-        bare_s=1 if few else 8,
-        num_followers=min(args.followers, 300) if few else args.followers,
-        idle_s=2 if few else args.idle_minutes * 60,
-        num_readers=30 if few else 100,
-        come_back_over_s=1 if few else 5,
-        num_replayed_tokens=REPLAYED_TOKENS // 5 if few else REPLAYED_TOKENS,
-        num_killed=50,
-        cost_s=2 if few else 10,
-    )
+def choose_amounts(args: argparse.Namespace) -> Amounts:
+    if args.quick:
+        return Amounts(min(args.followers, 300), 2, 30, 1, 2000, 2)
+    return Amounts(args.followers, args.idle_minutes * 60, 100, 5, 10_000, 10)
 
 
-async def run(much: Amounts) -> tuple[list[Any], list[Bar]]:
+async def run(amounts: Amounts) -> tuple[list[Any], list[Figure]]:
     rows: list[Any] = []
-    bars: list[Bar] = []
 
-    def say(found: Sequence[Any]) -> None:
-        for row in found:
+    def show(measured: Sequence[Any]) -> None:
+        for row in measured:
             print(row, flush=True)
-        rows.extend(found)
+        rows.extend(measured)
 
-    steadily = await steady.measure(much.num_streams, much.steady_s, much.bare_s)
-    say([steadily])
-    bars += steadily.bars()
     with launch.hitsend(["--engine", "scripted"], SETTINGS) as server:
         await launch.until_healthy(server)
-        num_people = max(-(-much.num_followers // FOLLOWERS_EACH), LEAST_PEOPLE)
+        num_people = max(-(-amounts.num_followers // FOLLOWERS_PER_PERSON), MIN_PEOPLE)
         keys = await launch.make_keys(server.url, num_people)
-        idly = await idle.measure(server, keys, much.num_followers, much.idle_s)
-        say(idly)
-        bars += [bar for row in idly for bar in row.bars()]
-        spread_s = much.come_back_over_s
-        say(await comeback.measure(server.url, keys, much.num_readers, spread_s))
-        say(await comeback.replays(server.url, keys[0], much.num_replayed_tokens))
-        say(await reading_cost.measure(server, keys, COST_STREAMS, much.cost_s))
-    survived = await killed.measure(much.num_killed)
-    print(killed.HEADINGS)
-    say([survived, killed.OPEN_WEBUI])
-    return rows, bars + survived.bars()
+        idle = await idle_followers.measure(server, keys, amounts.num_followers, amounts.idle_s)
+        show(idle)
+        num, over_s = amounts.num_reconnecting, amounts.reconnect_over_s
+        show(await reconnect.measure(server.url, keys, num, over_s))
+        show(await reconnect.measure_replays(server.url, keys[0], amounts.num_replayed_tokens))
+        show(await follower_cost.measure(server, keys, COST_STREAMS, amounts.cost_s))
+    recovery = await crash.measure(NUM_KILLED)
+    print(crash.HEADINGS)
+    show([recovery, crash.OPEN_WEBUI])
+    figures = [figure for row in idle for figure in row.figures()]
+    return rows, figures + recovery.figures()
 
 
-def allow_files(num: int) -> None:
-    """For this process and those it starts."""
+def allow_open_files(num: int) -> None:
+    """Raises the limit for this process and its children."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < num:
         sys.exit(f"This takes {num} open files in a process, and {most} are allowed (ulimit -n).")
@@ -97,16 +77,14 @@ def allow_files(num: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=1, help="of steady streams")
-    parser.add_argument("--idle-minutes", type=float, default=1, help="of idle followers")
-    parser.add_argument("--streams", type=int, default=200)
+    parser.add_argument("--idle-minutes", type=float, default=1)
     parser.add_argument("--followers", type=int, default=1000, help="idle ones of each kind")
-    parser.add_argument("--quick", action="store_true", help="a minute in all, roughly; no file")
+    parser.add_argument("--quick", action="store_true", help="less of everything, no result file")
     args = parser.parse_args()
-    allow_files(2 * args.followers + 1000)
-    rows, bars = uvloop.run(run(amounts(args)))
+    allow_open_files(2 * args.followers + 1000)
+    rows, figures = uvloop.run(run(choose_amounts(args)))
     named = [{"part": type(row).__name__} | asdict(row) for row in rows]
-    machine.report(None if args.quick else "delivery", named, bars)
+    machine.report(None if args.quick else "delivery", figures, named)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python -m bench.engine [--streams 1 4 16] [--rounds 6]
 
-Both have the model loaded with the same parameters and answer the same prompts with the same
-sampling, in turns (ours, theirs, ours, theirs, ...), so that a noisy machine troubles both.
-The end token is biased away: every answer has exactly as many tokens as were asked for.
+Both load the model with the same parameters and answer the same prompts with the same sampling, in
+turns, so that noise affects both. A bias against the end token gives every answer the same number
+of tokens.
 """
 
 import argparse
@@ -15,18 +15,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import platformdirs
 import uvloop
 
 from bench import launch, machine
 from bench.load import Answer, BadAnswer, Load, Target, run_streams
-from bench.machine import Bar
+from bench.machine import Figure
 
 MODEL = "smollm2-135m"
 END_TOKENS = (0, 2)
 NUM_TOKENS = 128
 WINDOW_TOKENS = 2048
-WEIGHTS = Path(platformdirs.user_cache_dir("hitsend"), "models", "smollm2-135m-instruct-q4_1.gguf")
 INSTRUCTIONS = "You are a helpful assistant. Answer at length."
 SAMPLING = {
     "temperature": 0,
@@ -45,8 +43,8 @@ SUBJECTS = (
 
 
 @dataclass(frozen=True)
-class Pair:
-    """One round: the same prompts through hitsend and straight to the engine."""
+class Round:
+    """The same prompts through hitsend and straight to the engine."""
 
     num_streams: int
     ours: float
@@ -65,15 +63,15 @@ class Pair:
         return self.ours_whole / self.theirs_whole
 
 
-async def round_of(ours: Target, theirs: Target, num_streams: int, number: int) -> Pair:
+async def run_round(ours: Target, theirs: Target, num_streams: int, number: int) -> Round:
     def prompt(stream: int, turn: int) -> str:
         return f"Write a long text about {SUBJECTS[stream % len(SUBJECTS)]}, version {number}."
 
     through = await run_streams(ours, Load(num_streams), prompt)
-    await idle(ours)
+    await until_idle(ours)
     direct = await run_streams(theirs, Load(num_streams), prompt)
     check(through, direct)
-    return Pair(
+    return Round(
         num_streams=num_streams,
         ours=decode_rate(through),
         theirs=decode_rate(direct),
@@ -83,7 +81,7 @@ async def round_of(ours: Target, theirs: Target, num_streams: int, number: int) 
 
 
 def check(through: Sequence[Answer], direct: Sequence[Answer]) -> None:
-    """The work must be the same, or the ratio means nothing."""
+    """Raises BadAnswer unless both sides did the same work."""
     for answer in (*through, *direct):
         if answer.num_tokens != NUM_TOKENS:
             raise BadAnswer(f"An answer has {answer.num_tokens} tokens instead of {NUM_TOKENS}.")
@@ -93,8 +91,8 @@ def check(through: Sequence[Answer], direct: Sequence[Answer]) -> None:
 
 
 def decode_rate(answers: Sequence[Answer]) -> float:
-    """The clock starts with the first text, so what came with it does not count. How many
-    tokens that were is not told on the wire; its share of the text stands for it."""
+    """Tokens per second after the first text. The stream does not tell how many tokens the first
+    text has; its share of the characters stands for it."""
     return sum(
         answer.num_tokens
         * (1 - len(answer.arrivals[0].text) / len(answer.text))
@@ -108,8 +106,8 @@ def whole_rate(answers: Sequence[Answer]) -> float:
     return sum(answer.num_tokens for answer in answers) / seconds
 
 
-async def idle(target: Target) -> None:
-    """What hitsend may do after an answer must not slow down the next one measured."""
+async def until_idle(target: Target) -> None:
+    """Waits for the work after an answer, which would slow down the next."""
     headers = {"authorization": f"Bearer {target.key}"}
     async with asyncio.timeout(60):
         while True:
@@ -120,7 +118,7 @@ async def idle(target: Target) -> None:
 
 
 @contextmanager
-def both(weights: Path, num_slots: int) -> Iterator[tuple[launch.Running, launch.Running]]:
+def serve_both(weights: Path, num_slots: int) -> Iterator[tuple[launch.Running, launch.Running]]:
     settings = {
         "model": MODEL,
         "num_slots": str(num_slots),
@@ -134,8 +132,8 @@ def both(weights: Path, num_slots: int) -> Iterator[tuple[launch.Running, launch
         yield ours, theirs
 
 
-async def run(streams: list[int], num_rounds: int, weights: Path) -> list[Pair]:
-    with both(weights, max(streams)) as (hitsend, llama):
+async def run(streams: list[int], num_rounds: int, weights: Path) -> list[Round]:
+    with serve_both(weights, max(streams)) as (hitsend, llama):
         await launch.until_healthy(hitsend)
         await launch.until_healthy(llama, "/health", limit_s=60)
         key = await launch.make_key(hitsend.url)
@@ -143,14 +141,14 @@ async def run(streams: list[int], num_rounds: int, weights: Path) -> list[Pair]:
         theirs = Target(
             llama.url, "/v1/chat/completions", "openai", "", MODEL, SAMPLING, INSTRUCTIONS
         )
-        await idle(ours)
-        await round_of(ours, theirs, 1, number=0)
-        pairs = []
+        await until_idle(ours)
+        await run_round(ours, theirs, 1, number=0)
+        rounds = []
         for num_streams in streams:
             for number in range(1, num_rounds + 1):
-                pairs.append(await round_of(ours, theirs, num_streams, number))
-                print(row(pairs[-1]), flush=True)
-        return pairs
+                rounds.append(await run_round(ours, theirs, num_streams, number))
+                print(format_round(rounds[-1]), flush=True)
+        return rounds
 
 
 HEADINGS = (
@@ -160,33 +158,33 @@ HEADINGS = (
 )
 
 
-def row(pair: Pair) -> str:
+def format_round(one: Round) -> str:
     return (
-        f"{pair.num_streams:>7} {pair.ours:>9.1f} {pair.theirs:>9.1f} {pair.ratio:>7.3f} "
-        f"{pair.ours_whole:>11.1f} {pair.theirs_whole:>11.1f} {pair.whole_ratio:>7.3f}"
+        f"{one.num_streams:>7} {one.ours:>9.1f} {one.theirs:>9.1f} {one.ratio:>7.3f} "
+        f"{one.ours_whole:>11.1f} {one.theirs_whole:>11.1f} {one.whole_ratio:>7.3f}"
     )
 
 
-def bar(num_streams: int, pairs: Sequence[Pair]) -> Bar:
-    """The median round, with the spread; and the best rounds, which a busy machine spares."""
-    rounds = [pair for pair in pairs if pair.num_streams == num_streams]
-    ratios = [pair.ratio for pair in rounds]
-    best = max(pair.ours for pair in rounds) / max(pair.theirs for pair in rounds)
+def ratio_figure(num_streams: int, rounds: Sequence[Round]) -> Figure:
+    """The median ratio, with the spread, and the ratio of the best rounds."""
+    rounds = [one for one in rounds if one.num_streams == num_streams]
+    ratios = [one.ratio for one in rounds]
+    best = max(one.ours for one in rounds) / max(one.theirs for one in rounds)
     spread = f"{min(ratios):.3f} to {max(ratios):.3f}; best against best {best:.3f}"
     name = f"decode speed against the engine alone, {num_streams} streams ({spread})"
-    return Bar(name, statistics.median(ratios), 0.97, is_floor=True)
+    return Figure(name, statistics.median(ratios), 0.97, is_floor=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--streams", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--weights", type=Path, default=WEIGHTS)
     args = parser.parse_args()
+    weights = launch.fetch_weights(MODEL)
     print(HEADINGS)
-    pairs = uvloop.run(run(args.streams, args.rounds, args.weights))
+    rounds = uvloop.run(run(args.streams, args.rounds, weights))
     machine.report(
-        "engine", [asdict(pair) for pair in pairs], [bar(n, pairs) for n in args.streams]
+        "engine", [ratio_figure(n, rounds) for n in args.streams], [*map(asdict, rounds)]
     )
 
 

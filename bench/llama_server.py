@@ -1,6 +1,6 @@
-"""llama.cpp's own server with nothing in front: what the engine can do when it is alone.
+"""llama.cpp's own server with nothing in front of it.
 
-Its parameters are those hitsend gives its engine child, so that only the pipeline differs.
+It has the parameters that hitsend gives to its engine process, so that only the pipeline differs.
 
     python bench/llama_server.py --weights FILE --port 9001 --slots 16 --pool-tokens 32768
 """

@@ -1,7 +1,7 @@
-"""The load: many streams at once over bare sockets, read whole first and understood afterwards.
+"""The client: many streams at once over bare sockets.
 
-While the clock runs a stream only keeps what arrives and when, so that the client costs next
-to nothing beside what it measures. It knows two shapes: v1 deltas and OpenAI chunks.
+A stream only records bytes and their times while it runs, and is parsed afterwards, so that the
+client takes little CPU from the server it measures. It parses v1 deltas and OpenAI chunks.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import statistics
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ NO_HEADERS: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Target:
-    """Where the load goes, and in which shape it speaks there."""
+    """An address to send to, and the shape of its requests and answers."""
 
     url: str
     path: str
@@ -30,14 +30,20 @@ class Target:
     model: str = "auto"
     sampling: dict[str, Any] = field(default_factory=dict)
     instructions: str = ""
-    """Said first in the OpenAI shape; with v1 the server has its own."""
+    """The system message in the OpenAI shape; in the v1 shape the server adds its own."""
 
-    def request(self, prompt: str) -> bytes:
-        shape = self._v1(prompt) if self.shape == "v1" else self._openai(prompt)
+    def request(self, prompt: str, after: "Answer | None" = None) -> bytes:
         headers = {"authorization": f"Bearer {self.key}"} if self.key else NO_HEADERS
-        return http_request(self.url, "POST", self.path, shape, headers)
+        return http_request(self.url, "POST", self.path, self.body(prompt, after), headers)
 
-    def _v1(self, prompt: str) -> dict[str, Any]:
+    def body(self, prompt: str, after: "Answer | None" = None) -> dict[str, Any]:
+        """A Send in a new conversation, or in the v1 shape the turn after an answer."""
+        return self._v1(prompt, after) if self.shape == "v1" else self._openai(prompt)
+
+    def with_sampling(self, sampling: dict[str, Any]) -> "Target":
+        return replace(self, sampling=sampling)
+
+    def _v1(self, prompt: str, after: "Answer | None") -> dict[str, Any]:
         message = {
             "id": str(uuid.uuid4()),
             "author": {"role": "user"},
@@ -46,10 +52,12 @@ class Target:
         shape = {
             "action": "next",
             "messages": [message],
-            "parent_message_id": "client-created-root",
+            "parent_message_id": after.message_id if after else "client-created-root",
             "model": self.model,
             "supported_encodings": ["v1"],
         }
+        if after:
+            shape["conversation_id"] = after.conversation_id
         return shape | ({"sampling": self.sampling} if self.sampling else {})
 
     def _openai(self, prompt: str) -> dict[str, Any]:
@@ -66,7 +74,7 @@ class Target:
 def http_request(
     url: str, method: str, path: str, shape: object = None, headers: Mapping[str, str] = NO_HEADERS
 ) -> bytes:
-    """Asks the server to close after the answer: the end of the stream is then the end of file."""
+    """Asks the server to close the connection after the answer, which marks the answer's end."""
     body = json.dumps(shape).encode() if shape is not None else b""
     lines = [
         f"{method} {path} HTTP/1.1",
@@ -79,16 +87,16 @@ def http_request(
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-Enough: TypeAlias = Callable[["Exchange"], bool]
+StopWhen: TypeAlias = Callable[["Exchange"], bool]
 
 
 class Exchange(asyncio.Protocol):
-    """One request and everything that came back, with the time of each arrival."""
+    """One request and the bytes of its response, with the time each piece arrived."""
 
-    def __init__(self, request: bytes, is_enough: Enough | None = None) -> None:
-        """Hangs up by itself when an arrival makes it enough."""
+    def __init__(self, request: bytes, stop_when: StopWhen | None = None) -> None:
+        """Closes the connection when `stop_when` returns True after an arrival."""
         self.request = request
-        self.is_enough = is_enough
+        self.stop_when = stop_when
         self.arrivals: list[tuple[float, bytes]] = []
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -99,37 +107,37 @@ class Exchange(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.arrivals.append((time.perf_counter(), data))
-        if self.is_enough and self.is_enough(self):
+        if self.stop_when and self.stop_when(self):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended_at = time.perf_counter()
-        if not self.ended.done():  # whoever waited may have been cancelled
+        if not self.ended.done():  # cancelled by the task that waited
             self.ended.set_result(None)
 
 
-async def begin_exchange(url: str, request: bytes, is_enough: Enough | None = None) -> Exchange:
+async def start_exchange(url: str, request: bytes, stop_when: StopWhen | None = None) -> Exchange:
     parts = urlsplit(url)
     loop = asyncio.get_running_loop()
-    _, protocol = await loop.create_connection(
-        lambda: Exchange(request, is_enough), parts.hostname or "127.0.0.1", parts.port or 80
+    _, started = await loop.create_connection(
+        lambda: Exchange(request, stop_when), parts.hostname or "127.0.0.1", parts.port or 80
     )
-    return protocol
+    return started
 
 
-async def exchange(url: str, request: bytes, is_enough: Enough | None = None) -> Exchange:
-    protocol = await begin_exchange(url, request, is_enough)
-    await protocol.ended
-    return protocol
+async def run_exchange(url: str, request: bytes, stop_when: StopWhen | None = None) -> Exchange:
+    started = await start_exchange(url, request, stop_when)
+    await started.ended
+    return started
 
 
 class BadAnswer(Exception):
-    """What came back is not what was said. A figure measured on it would mean nothing."""
+    """An error, or a wrong or incomplete answer. Its figures would mean nothing."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """Text a client could show at that moment."""
+    """Text of an answer, and when a client could show it."""
 
     at: float
     text: str
@@ -137,7 +145,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Answer:
-    """One stream, understood."""
+    """One parsed stream."""
 
     started_at: float
     ended_at: float
@@ -146,24 +154,29 @@ class Answer:
     num_prompt_tokens: int
     arrivals: tuple[Arrival, ...]
     conversation_id: str = ""
+    message_id: str = ""
+    turn_id: str = ""
 
     @property
     def text(self) -> str:
         return "".join(arrival.text for arrival in self.arrivals)
 
     @property
+    def seconds(self) -> float:
+        return self.ended_at - self.started_at
+
+    @property
     def first_ms(self) -> float:
         return (self.arrivals[0].at - self.started_at) * 1000
 
-    @property
-    def gaps_ms(self) -> list[float]:
-        times = [arrival.at for arrival in self.arrivals]
+    def gaps_ms(self, after: float = 0.0) -> list[float]:
+        times = [arrival.at for arrival in self.arrivals if arrival.at >= after]
         return [(later - at) * 1000 for at, later in zip(times, times[1:], strict=False)]
 
 
-def understand(exchange: Exchange, shape: Shape) -> Answer:
+def parse_answer(exchange: Exchange, shape: Shape) -> Answer:
     reader: V1Reader | OpenAIReader = V1Reader() if shape == "v1" else OpenAIReader()
-    for at, frame in frames(streamed(exchange)):
+    for at, frame in split_frames(read_body(exchange)):
         reader.read(at, frame)
     reader.check()
     return Answer(
@@ -174,21 +187,27 @@ def understand(exchange: Exchange, shape: Shape) -> Answer:
         num_prompt_tokens=reader.num_prompt_tokens,
         arrivals=tuple(reader.arrivals),
         conversation_id=reader.conversation_id,
+        message_id=reader.message_id,
+        turn_id=reader.turn_id,
     )
 
 
-Timed = list[tuple[float, bytes]]
+async def send(target: Target, prompt: str, after: Answer | None = None) -> Answer:
+    return parse_answer(await run_exchange(target.url, target.request(prompt, after)), target.shape)
 
 
-def streamed(exchange: Exchange, *, is_cut: bool = False) -> Timed:
-    """What was streamed, without what HTTP puts around it."""
+TimedBytes = list[tuple[float, bytes]]
+
+
+def read_body(exchange: Exchange, *, is_partial: bool = False) -> TimedBytes:
+    """Returns the body without HTTP's chunk framing. Raises BadAnswer unless the status is 200."""
     head, body = split_head(exchange)
     if not head.startswith(b"HTTP/1.1 200"):
         raise BadAnswer(f"{head.splitlines()[:1]} {b''.join(data for _, data in body)[:500]!r}")
-    return dechunked(body, is_cut=is_cut) if b"chunked" in head.lower() else body
+    return decode_chunks(body, is_partial=is_partial) if b"chunked" in head.lower() else body
 
 
-def split_head(exchange: Exchange) -> tuple[bytes, Timed]:
+def split_head(exchange: Exchange) -> tuple[bytes, TimedBytes]:
     pending = b""
     for index, (at, data) in enumerate(exchange.arrivals):
         pending += data
@@ -198,8 +217,8 @@ def split_head(exchange: Exchange) -> tuple[bytes, Timed]:
     raise BadAnswer(f"The server closed after {pending!r}.")
 
 
-def dechunked(body: Timed, *, is_cut: bool = False) -> Timed:
-    """The payload of each HTTP chunk, at the moment its last byte was there."""
+def decode_chunks(body: TimedBytes, *, is_partial: bool = False) -> TimedBytes:
+    """Returns the payload of each HTTP chunk with the time its last byte arrived."""
     payloads, buffer = [], bytearray()
     for at, data in body:
         buffer += data
@@ -211,27 +230,27 @@ def dechunked(body: Timed, *, is_cut: bool = False) -> Timed:
             payloads.append((at, bytes(buffer[end_of_size + 2 : end])))
             start = end + 2
         del buffer[:start]
-    if not is_cut and (buffer or not payloads or payloads[-1][1]):
+    if not is_partial and (buffer or not payloads or payloads[-1][1]):
         raise BadAnswer("The stream ended in the middle of a chunk.")
     return payloads
 
 
-def frames(body: Timed) -> Timed:
-    """SSE frames without their blank line."""
-    found, pending = [], b""
+def split_frames(body: TimedBytes) -> TimedBytes:
+    """Returns the SSE frames without the blank lines between them."""
+    frames, pending = [], b""
     for at, data in body:
-        *whole, pending = (pending + data).split(b"\n\n")
-        found += [(at, frame) for frame in whole]
-    return found
+        *complete, pending = (pending + data).split(b"\n\n")
+        frames += [(at, frame) for frame in complete]
+    return frames
 
 
-def fields_of(frame: bytes) -> dict[bytes, bytes]:
+def parse_fields(frame: bytes) -> dict[bytes, bytes]:
     pairs = (line.partition(b": ") for line in frame.split(b"\n"))
     return {name: value for name, _, value in pairs}
 
 
 class V1Reader:
-    """Enough of delta_encoding v1 to follow the text of an answer and prove that it is whole."""
+    """Parses the part of delta_encoding v1 that carries an answer's text and its checksum."""
 
     def __init__(self) -> None:
         self.arrivals: list[Arrival] = []
@@ -241,10 +260,10 @@ class V1Reader:
         self.is_done = False
         self.conversation_id = self.turn_id = ""
         self.last_id = 0
-        """The last event that arrived whole."""
+        """The id of the last complete event."""
 
     def read(self, at: float, frame: bytes) -> None:
-        fields = fields_of(frame)
+        fields = parse_fields(frame)
         data = fields.get(b"data")
         self.last_id = int(fields.get(b"id", self.last_id))
         if data is None or fields.get(b"event") == b"delta_encoding":
@@ -284,23 +303,28 @@ class V1Reader:
                 self.path = event["carry"]["p"] or ""
                 self.operation = event["carry"]["o"] or ""
             case "message_stream_complete":
+                self.conversation_id = event["conversation_id"]
                 self.complete = event
 
     @property
     def text(self) -> str:
         return "".join(arrival.text for arrival in self.arrivals)
 
+    @property
+    def message_id(self) -> str:
+        return str(self.complete["messages"][-1]["id"])
+
     def check(self) -> None:
         if not (self.is_done and self.complete):
             raise BadAnswer("The stream has no end.")
         text = self.text
-        stated = self.complete["messages"][-1]
-        if (stated["chars"], stated["sha256"]) != (len(text), sha256(text)):
-            raise BadAnswer(f"{len(text)} characters arrived, {stated['chars']} were said.")
+        checksum = self.complete["messages"][-1]
+        if (checksum["chars"], checksum["sha256"]) != (len(text), sha256(text)):
+            raise BadAnswer("The text does not match its checksum.")
 
 
 class OpenAIReader:
-    conversation_id = ""
+    conversation_id = message_id = turn_id = ""
 
     def __init__(self) -> None:
         self.arrivals: list[Arrival] = []
@@ -309,7 +333,7 @@ class OpenAIReader:
         self.is_done = False
 
     def read(self, at: float, frame: bytes) -> None:
-        data = fields_of(frame).get(b"data")
+        data = parse_fields(frame).get(b"data")
         if data is None:
             return
         if data == b"[DONE]":
@@ -339,12 +363,12 @@ def sha256(text: str) -> str:
 
 @dataclass(frozen=True)
 class Load:
-    """`num_streams` at once, each asking for `num_answers` answers, one after the other."""
+    """`num_streams` concurrent streams, each with `num_answers` answers one after the other."""
 
     num_streams: int
     num_answers: int = 1
     start_over_s: float = 0.0
-    """People do not press Send in the same millisecond: the first requests are spread over it."""
+    """The first requests are spread evenly over this time. 0 is a burst."""
 
 
 async def run_streams(
@@ -353,15 +377,15 @@ async def run_streams(
     async def stream(index: int) -> list[Exchange]:
         await asyncio.sleep(index * load.start_over_s / load.num_streams)
         requests = [target.request(prompt(index, turn)) for turn in range(load.num_answers)]
-        return [await exchange(target.url, request) for request in requests]
+        return [await run_exchange(target.url, request) for request in requests]
 
     streams = await asyncio.gather(*(stream(index) for index in range(load.num_streams)))
-    return [understand(done, target.shape) for exchanges in streams for done in exchanges]
+    return [parse_answer(done, target.shape) for exchanges in streams for done in exchanges]
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What a run of streams came to."""
+class StreamStats:
+    """Speed and size of the answers of one run."""
 
     num_answers: int
     num_tokens: int
@@ -375,12 +399,16 @@ class Figures:
     gap_ms_p99: float
 
 
-def figures(answers: Sequence[Answer]) -> Figures:
-    seconds = max(a.ended_at for a in answers) - min(a.started_at for a in answers)
+def stream_stats(answers: Sequence[Answer], gaps_after_s: float = 0.0) -> StreamStats:
+    """Leaves out the gaps between arrivals in the first `gaps_after_s`."""
+    began = min(answer.started_at for answer in answers)
+    # A stream may stay open after its last token, for a title.
+    last_at = max(answer.arrivals[-1].at for answer in answers)
+    seconds = last_at - began
     num_tokens = sum(answer.num_tokens for answer in answers)
     firsts = [answer.first_ms for answer in answers]
-    gaps = [gap for answer in answers for gap in answer.gaps_ms]
-    return Figures(
+    gaps = [gap for answer in answers for gap in answer.gaps_ms(began + gaps_after_s)]
+    return StreamStats(
         num_answers=len(answers),
         num_tokens=num_tokens,
         seconds=seconds,

@@ -1,21 +1,23 @@
-"""What a run ran on, what the processes under test used, and what is said of it at the end.
+"""The machine of a run, CPU and memory of the measured processes, and the report at the end.
 
-Figures come from /proc, so a bench needs Linux. It names the processor, never the host.
+CPU and memory come from /proc and process clocks, so a bench needs Linux. Reports name the
+processor, never the host.
 """
 
+import asyncio
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 LOAD_BEFORE = os.getloadavg()[0]
-"""Others at work on the machine when the run began. Above a few tenths, figures wander."""
+"""Load of other programs when the run began. Above a few tenths, figures vary between runs."""
 
 
 @dataclass(frozen=True)
@@ -56,31 +58,40 @@ def cpu_model() -> str:
 
 
 def revision() -> str:
-    asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "not committed"
 
 
-def tree(pid: int) -> Iterator[int]:
-    """A process and everything it started."""
+def process_tree(pid: int) -> Iterator[int]:
+    """A process and its descendants."""
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
-            yield from tree(int(child))
+            yield from process_tree(int(child))
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of a process tree so far, user and system."""
-    return sum(_cpu_s_of(process) for process in tree(pid))
+    """CPU time of a process and its children so far, user and system."""
+    return sum(map(process_cpu_s, process_tree(pid)))
 
 
-def _cpu_s_of(pid: int) -> float:
-    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(after_name[11]) + int(after_name[12])) / TICKS_PER_S
+def process_cpu_s(pid: int) -> float:
+    """CPU time of one process so far, without its children."""
+    # The clock of clock_getcpuclockid(3): /proc/PID/stat counts in steps of 10 ms.
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+async def until_idle(pid: int) -> None:
+    """Waits until a process has used almost no CPU for half a second."""
+    cpu_before_s = float("-inf")
+    while (now_s := cpu_s(pid)) - cpu_before_s > 0.01:
+        cpu_before_s = now_s
+        await asyncio.sleep(0.5)
 
 
 def rss_mb(pid: int) -> float:
-    """Memory of one process, without what it started."""
+    """Resident memory of one process, without its children."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
@@ -88,37 +99,46 @@ def rss_mb(pid: int) -> float:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A figure we hold ourselves to."""
+class Figure:
+    """One measured number. A limit is an upper bound, or a lower bound if it is a floor."""
 
     name: str
-    measured: float
-    limit: float
+    value: float
+    limit: float | None = None
     is_floor: bool = False
 
     @property
     def is_met(self) -> bool:
-        return self.measured >= self.limit if self.is_floor else self.measured <= self.limit
+        if self.limit is None:
+            return True
+        return self.value >= self.limit if self.is_floor else self.value <= self.limit
 
     def __str__(self) -> str:
+        shown = f"{self.name}: {self.value:,.5g}"
+        if self.limit is None:
+            return f"{'':>6}  {shown}"
         verdict = "met" if self.is_met else "MISSED"
         bound = "at least" if self.is_floor else "at most"
-        return f"{verdict:>6}  {self.name}: {self.measured:,.5g} ({bound} {self.limit:,g})"
+        return f"{verdict:>6}  {shown} ({bound} {self.limit:,g})"
 
 
-def report(name: str | None, rows: list[dict[str, object]], bars: list[Bar]) -> None:
-    """To people on standard output, to programs as JSON under bench/results/, if it has a name."""
+def report(
+    name: str | None, figures: Sequence[Figure], rows: Sequence[Mapping[str, object]] = ()
+) -> None:
+    """Prints the machine and the figures that have a limit. Unless `name` is None, also writes all
+    figures and the rows they came from to bench/results/REVISION/NAME.json."""
     machine = this_machine()
     print(f"\n{machine}")
-    for bar in bars:
-        print(bar)
+    for figure in figures:
+        if figure.limit is not None:
+            print(figure)
     if name is None:
         return
     shape = {
         "machine": asdict(machine),
         "rows": rows,
-        "bars": [asdict(bar) | {"is_met": bar.is_met} for bar in bars],
+        "figures": [asdict(figure) | {"is_met": figure.is_met} for figure in figures],
     }
-    path = ROOT / "bench" / "results" / f"{name}.json"
+    path = ROOT / "bench" / "results" / machine.revision / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(shape, indent=2) + "\n")

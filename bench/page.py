@@ -1,9 +1,9 @@
-"""What the page costs in a browser: first load, typing while it streams, long chats, memory.
+"""The page in a browser: first load, typing during a stream, long chats, memory.
 
     python -m bench.page [--answers 100] [--turns 2000]
 
-A real Chromium at the front door of `hitsend serve` with the scripted engine. Times are the
-browser's own: from the event to the frame that shows it. Needs Chromium on PATH.
+A real Chromium opens `hitsend serve` with the scripted engine. Times are the browser's own, from
+the event to the frame that shows it. Needs Chromium on PATH.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import re
 import shutil
 import statistics
 import time
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -22,14 +21,14 @@ from typing import Any
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
 from bench import launch, machine
-from bench.machine import Bar
+from bench.machine import Figure
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 PERSON = {"name": "bench", "password": "correct horse battery"}
 NUM_LOADS = 5
 SLOW = 4
-"""How many times slower the processor is made where it says so."""
+"""How many times slower the browser makes the processor in the slowed runs."""
 
 WATCH = """
 addEventListener('DOMContentLoaded', () => {
@@ -84,7 +83,7 @@ def quicksort(items: list[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Load:
-    """The first visit of somebody who is signed in, with nothing in the cache."""
+    """The first visit of a signed-in person, with an empty cache."""
 
     num_kb: float
     num_files: int
@@ -107,7 +106,7 @@ class LongChat:
     num_turns: int
     open_ms: float
     num_rows: int
-    """Messages in the document, of all there are."""
+    """Messages in the document."""
     frames_per_s: float
     late_frames: float
     """Share of frames that came more than 25 ms after the one before."""
@@ -142,12 +141,12 @@ async def slow_down(page: Page, times: int) -> CDPSession:
 
 
 async def interactive_ms(page: Page, url: str) -> float:
-    """Until the message field is there, drawn, and takes a letter."""
+    """Time until the message field is drawn and takes input."""
     await page.goto(url)
     return float(await page.evaluate(UNTIL_READY))
 
 
-async def first_load(browser: Browser, url: str, cookies: list[Any]) -> Load:
+async def measure_load(browser: Browser, url: str, cookies: list[Any]) -> Load:
     async with visit(browser, url, cookies) as page:
         session = await page.context.new_cdp_session(page)
         await session.send("Network.enable")
@@ -155,19 +154,19 @@ async def first_load(browser: Browser, url: str, cookies: list[Any]) -> Load:
         session.on("Network.loadingFinished", lambda e: received.append(e["encodedDataLength"]))
         await interactive_ms(page, url)
         await page.wait_for_load_state("networkidle")
-    normal = [await one_load(browser, url, cookies, 1) for _ in range(NUM_LOADS)]
-    slow = [await one_load(browser, url, cookies, SLOW) for _ in range(NUM_LOADS)]
+    normal = [await load_ms(browser, url, cookies, 1) for _ in range(NUM_LOADS)]
+    slow = [await load_ms(browser, url, cookies, SLOW) for _ in range(NUM_LOADS)]
     median = statistics.median
     return Load(sum(received) / 1000, len(received), median(normal), median(slow))
 
 
-async def one_load(browser: Browser, url: str, cookies: list[Any], slowdown: int) -> float:
+async def load_ms(browser: Browser, url: str, cookies: list[Any], slowdown: int) -> float:
     async with visit(browser, url, cookies) as page:
         await slow_down(page, slowdown)
         return await interactive_ms(page, url)
 
 
-async def typing(browser: Browser, url: str, cookies: list[Any], slowdown: int) -> Typing:
+async def measure_typing(browser: Browser, url: str, cookies: list[Any], slowdown: int) -> Typing:
     async with visit(browser, url, cookies) as page:
         await page.goto(url)
         field = page.get_by_label("Message", exact=True)
@@ -184,28 +183,8 @@ async def typing(browser: Browser, url: str, cookies: list[Any], slowdown: int) 
 
 
 def long_conversation(num_turns: int) -> bytes:
-    """In the shape of an export, for the import to take."""
-    mapping: dict[str, Any] = {}
-    parent: str | None = None
-    for i in range(num_turns * 2):
-        role, text = ("user", f"Question {i // 2}?") if i % 2 == 0 else ("assistant", ANSWER)
-        message_id = str(uuid.uuid4())
-        mapping[message_id] = {
-            "id": message_id,
-            "parent": parent,
-            "children": [],
-            "message": {
-                "id": message_id,
-                "author": {"role": role},
-                "create_time": 1_700_000_000 + i,
-                "content": {"content_type": "text", "parts": [text]},
-            },
-        }
-        if parent is not None:
-            mapping[parent]["children"].append(message_id)
-        parent = message_id
-    conversation = {"title": "A long one", "id": str(uuid.uuid4()), "create_time": 1_700_000_000}
-    return json.dumps([conversation | {"mapping": mapping, "current_node": parent}]).encode()
+    texts = [text for number in range(num_turns) for text in (f"Question {number}?", ANSWER)]
+    return json.dumps([launch.build_conversation(0, "A long one", texts)]).encode()
 
 
 SCROLL = """
@@ -227,7 +206,7 @@ async ({ seconds, pixels }) => {
 """
 
 
-async def long_chat(page: Page, url: str, num_turns: int) -> LongChat:
+async def measure_long_chat(page: Page, url: str, num_turns: int) -> LongChat:
     await page.goto(url)
     token = (await (await page.request.get(f"{url}/backend-api/me")).json())["csrf_token"]
     headers = {"x-csrf-token": token, "content-type": "application/json"}
@@ -247,7 +226,7 @@ async def long_chat(page: Page, url: str, num_turns: int) -> LongChat:
     return LongChat(num_turns, open_ms, num_rows, 1000 / statistics.mean(gaps), late)
 
 
-async def heap(session: CDPSession) -> tuple[float, int]:
+async def read_heap(session: CDPSession) -> tuple[float, int]:
     await session.send("HeapProfiler.collectGarbage")
     used = await session.send("Runtime.getHeapUsage")
     counters = await session.send("Memory.getDOMCounters")
@@ -266,25 +245,25 @@ async def until_answered(page: Page) -> None:
     await page.get_by_role("button", name="Send").wait_for()
 
 
-async def memory(page: Page, url: str, num_answers: int) -> Memory:
-    """One question answered again and again, so that what a person types is not counted."""
+async def measure_memory(page: Page, url: str, num_answers: int) -> Memory:
+    """Answers one question again and again, because typing adds to the field's undo history."""
     await page.goto(url)
     session = await page.context.new_cdp_session(page)
     await ask(page, "!script pace=0ms\n" + ANSWER)
-    before = await after_answers(page, session, 10)
-    after = await after_answers(page, session, num_answers)
+    before = await answer_again(page, session, 10)
+    after = await answer_again(page, session, num_answers)
     per_answer = (after[0] - before[0]) * 1000 / num_answers
     return Memory(num_answers, before[0], after[0], before[1], after[1], per_answer)
 
 
-async def after_answers(page: Page, session: CDPSession, count: int) -> tuple[float, int]:
+async def answer_again(page: Page, session: CDPSession, count: int) -> tuple[float, int]:
     for _ in range(count):
         branch = page.get_by_text(re.compile(r"^\d+/\d+$")).last
         shown = await branch.text_content() if await branch.count() else "1/1"
         await page.get_by_role("button", name="Answer again").last.click()
         await page.get_by_text(next_branch(shown or "1/1")).last.wait_for()
         await until_answered(page)
-    return await heap(session)
+    return await read_heap(session)
 
 
 def next_branch(shown: str) -> str:
@@ -292,38 +271,40 @@ def next_branch(shown: str) -> str:
     return f"{count}/{count}"
 
 
-async def measure(num_answers: int, num_turns: int) -> tuple[list[Any], list[Bar]]:
+async def measure(num_answers: int, num_turns: int) -> tuple[list[Any], list[Figure]]:
     path = shutil.which("chromium") or shutil.which("google-chrome")
     assert path, "This bench needs Chromium on PATH."
     with launch.hitsend(["--engine", "scripted"], {"max_answer_tokens": "6000"}) as server:
         await launch.until_healthy(server)
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=path, args=FLAGS)
-            return await in_browser(browser, server.url, num_answers, num_turns)
+            return await measure_in_browser(browser, server.url, num_answers, num_turns)
 
 
-async def in_browser(
+async def measure_in_browser(
     browser: Browser, url: str, num_answers: int, num_turns: int
-) -> tuple[list[Any], list[Bar]]:
+) -> tuple[list[Any], list[Figure]]:
     context = await browser.new_context()
     made = await context.request.post(f"{url}/backend-api/accounts/first", data=PERSON)
     assert made.ok, await made.text()
     cookies = await context.cookies()
-    load = await first_load(browser, url, cookies)
-    keys = [await typing(browser, url, cookies, slowdown) for slowdown in (1, SLOW)]
+    load = await measure_load(browser, url, cookies)
+    keys = [await measure_typing(browser, url, cookies, slowdown) for slowdown in (1, SLOW)]
     async with visit(browser, url, cookies) as page:
-        long = await long_chat(page, url, num_turns)
+        long = await measure_long_chat(page, url, num_turns)
     async with visit(browser, url, cookies) as page:
-        held = await memory(page, url, num_answers)
+        held = await measure_memory(page, url, num_answers)
     await browser.close()
     bars = [
-        Bar("first load, kB on the wire", load.num_kb, 200),
-        Bar(f"interactive with the processor {SLOW}x slower, ms", load.slow_interactive_ms, 1000),
-        Bar("key press to paint while streaming 200 tok/s, p95 ms", keys[0].p95_ms, 50),
-        Bar(f"a chat of {long.num_turns:,} turns opens, ms", long.open_ms, 1000),
-        Bar("frames a second while it scrolls", long.frames_per_s, 58, is_floor=True),
-        Bar("heap that stays for each answer, kB", held.kb_per_answer, 40),
-        Bar("nodes after, as a multiple of before", held.nodes_after / held.nodes_before, 1.5),
+        Figure("first load, kB on the wire", load.num_kb, 200),
+        Figure(
+            f"interactive with the processor {SLOW}x slower, ms", load.slow_interactive_ms, 1000
+        ),
+        Figure("key press to paint while streaming 200 tok/s, p95 ms", keys[0].p95_ms, 50),
+        Figure(f"a chat of {long.num_turns:,} turns opens, ms", long.open_ms, 1000),
+        Figure("frames a second while it scrolls", long.frames_per_s, 58, is_floor=True),
+        Figure("heap that stays for each answer, kB", held.kb_per_answer, 40),
+        Figure("nodes after, as a multiple of before", held.nodes_after / held.nodes_before, 1.5),
     ]
     return [load, *keys, long, held], bars
 
@@ -336,7 +317,7 @@ def main() -> None:
     rows, bars = asyncio.run(measure(args.answers, args.turns))
     for row in rows:
         print(row)
-    machine.report("page", [{"what": type(row).__name__} | asdict(row) for row in rows], bars)
+    machine.report("page", bars, [{"what": type(row).__name__} | asdict(row) for row in rows])
 
 
 if __name__ == "__main__":

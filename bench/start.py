@@ -1,9 +1,9 @@
-"""How long a start takes, what an idle app holds in memory, and what an install weighs.
+"""Time of a start, memory of the idle app, and size of an install.
 
     python -m bench.start [--starts 5]
 
-The first start makes the database, the others find it. The engine loads behind and is not
-part of it: neither its time nor its memory. The weights of a model are not part of an install.
+The first start creates the database. The engine loads in the background; neither its time nor its
+memory is counted. An install is counted without the weights of models.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 import uvloop
 
 from bench import launch, machine
-from bench.machine import Bar
+from bench.machine import Figure
 
 SETTLE_S = 3
 
@@ -31,7 +31,7 @@ class Start:
     rss_mb: float
 
 
-async def one_start(data_dir: Path, engine: str) -> Start:
+async def measure_start(data_dir: Path, engine: str) -> Start:
     began = time.perf_counter()
     with launch.hitsend(["--engine", engine], {"model": "smollm2-135m"}, data_dir) as server:
         await launch.until_healthy(server)
@@ -44,9 +44,9 @@ async def one_start(data_dir: Path, engine: str) -> Start:
     return start
 
 
-async def starts(count: int, engine: str) -> list[Start]:
+async def measure_starts(count: int, engine: str) -> list[Start]:
     with tempfile.TemporaryDirectory() as data_dir:
-        return [await one_start(Path(data_dir), engine) for _ in range(count)]
+        return [await measure_start(Path(data_dir), engine) for _ in range(count)]
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Install:
     num_mb: float
 
 
-def install() -> Install:
-    """What the packages of requirements/run.lock take on this disk, by their own file lists."""
+def measure_install() -> Install:
+    """Disk space of the packages in requirements/run.lock, by their own file lists."""
     lock = (machine.ROOT / "requirements" / "run.lock").read_text()
     names = re.findall(r"^([A-Za-z0-9._-]+)==", lock, re.MULTILINE)
     found = [dist for name in names for dist in metadata.distributions(name=name)]
@@ -71,22 +71,22 @@ def main() -> None:
     parser.add_argument("--engine", choices=["llama", "scripted"], default="llama")
     args = parser.parse_args()
     print(f"{'healthy s':>9} {'page s':>9} {'RSS MB':>9}")
-    measured = uvloop.run(starts(args.starts, args.engine))
-    weight = install()
+    measured = uvloop.run(measure_starts(args.starts, args.engine))
+    weight = measure_install()
     print(f"{weight.num_packages} packages")
     machine.report(
         "start",
-        [*(asdict(start) for start in measured), asdict(weight)],
         [
-            Bar("start to first healthy answer, first time, s", measured[0].healthy_s, 2),
-            Bar(
+            Figure("start to first healthy answer, first time, s", measured[0].healthy_s, 2),
+            Figure(
                 "start to first healthy answer, s",
                 statistics.median(start.healthy_s for start in measured),
                 2,
             ),
-            Bar("RSS of the idle app, MB", max(start.rss_mb for start in measured), 150),
-            Bar("install without weights, MB", weight.num_mb, 300),
+            Figure("RSS of the idle app, MB", max(start.rss_mb for start in measured), 150),
+            Figure("install without weights, MB", weight.num_mb, 300),
         ],
+        [*(asdict(start) for start in measured), asdict(weight)],
     )
 
 

@@ -1,8 +1,8 @@
 """An OpenAI-compatible server without a model: one token a chunk, as fast as it can or paced.
 
-What stands in front of it is then the only thing that costs. Each stream writes one chunk,
-gives way to the others, and goes on, as an engine that decodes in batches does. Answer `n`
-is a known text, so whoever reads it can tell that not one character was lost or mixed up.
+It costs little CPU, so that a bench measures the server in front of it. The streams take turns, one
+chunk each, as in an engine that decodes in batches. The text of answer `n` is fixed, so that a
+client can check every character of it.
 
     python bench/upstream.py --port 9000 [--rate 20] [--tokens 512]
 """
@@ -39,23 +39,23 @@ Prices go from 3.50 € to 12,000 €, temperatures from −40 °C to 100 °C. I
 the rest is patience, measurement and the courage to delete what is not needed."""
 
 
-def pieces_of(prose: str) -> list[str]:
-    """Words with the space before them, long ones in two: about what a tokenizer would do."""
+def split_pieces(prose: str) -> list[str]:
+    """Splits into words with the space before them, long ones in two, much as a tokenizer does."""
     words = prose.replace("\n", " \n").split(" ")
     spaced = [word if word.startswith("\n") else " " + word for word in words]
     return [piece for word in spaced for piece in (word[:8], word[8:]) if piece]
 
 
-PIECES = pieces_of(PROSE)
+PIECES = split_pieces(PROSE)
 
 
 def answer_text(number: int, num_tokens: int) -> str:
-    """What answer `number` says, whole."""
+    """The text of answer `number`."""
     return "".join(PIECES[(number + i) % len(PIECES)] for i in range(num_tokens))
 
 
 def chunk(choices: list[object], usage: object = None) -> bytes:
-    """One `chat.completion.chunk` as it stands on the wire, in an HTTP chunk of its own."""
+    """One `chat.completion.chunk` as an SSE frame in an HTTP chunk of its own."""
     shape = {
         "id": "chatcmpl-0123456789abcdef",
         "object": "chat.completion.chunk",
@@ -92,7 +92,7 @@ numbers = count()
 
 
 class Upstream(asyncio.Protocol):
-    """One connection: requests one after the other, each answered before the next is read."""
+    """One connection, which answers one request after the other."""
 
     def __init__(self, rate: float, max_tokens: int) -> None:
         self.interval = 1 / rate if rate else 0.0
@@ -114,7 +114,7 @@ class Upstream(asyncio.Protocol):
         self.is_paused = False
         if self.is_waiting:
             self.is_waiting = False
-            self._say_next()
+            self._write_next()
 
     def data_received(self, data: bytes) -> None:
         self.received += data
@@ -148,41 +148,41 @@ class Upstream(asyncio.Protocol):
             self.transport.close()
 
     def _complete(self, request: dict[str, object]) -> None:
-        asked = request.get("max_completion_tokens") or request.get("max_tokens")
-        self.left = min(self.max_tokens, cast(int, asked or self.max_tokens))
+        limit = request.get("max_completion_tokens") or request.get("max_tokens")
+        self.num_left = min(self.max_tokens, cast(int, limit or self.max_tokens))
         self.number = next(numbers) % len(PIECES)
         if not request.get("stream"):
-            text = answer_text(self.number, self.left)
+            text = answer_text(self.number, self.num_left)
             message = {"role": "assistant", "content": text}
             choice = {"index": 0, "message": message, "finish_reason": "length"}
-            self._reply(200, {"model": MODEL, "choices": [choice], "usage": usage(self.left)})
+            self._reply(200, {"model": MODEL, "choices": [choice], "usage": usage(self.num_left)})
             return
-        self.tail = LAST + chunk([], usage(self.left)) + DONE
+        self.tail = LAST + chunk([], usage(self.num_left)) + DONE
         self.transport.write(STREAM_HEAD + FIRST)
         self.due = self.loop.time()
-        self._say_next()
+        self._write_next()
 
-    def _say_next(self) -> None:
+    def _write_next(self) -> None:
         self.is_waiting = self.is_paused
         if self.is_closed or self.is_waiting:
             return
-        if not self.left:
+        if not self.num_left:
             self._end(self.tail)
             return
         self.transport.write(CHUNKS[self.number])
         self.number = (self.number + 1) % len(CHUNKS)
-        self.left -= 1
+        self.num_left -= 1
         if self.interval:
             self.due += self.interval
-            self.loop.call_at(self.due, self._say_next)
+            self.loop.call_at(self.due, self._write_next)
         else:
-            self.loop.call_soon(self._say_next)
+            self.loop.call_soon(self._write_next)
 
 
-def header(head: bytes, wanted: bytes) -> bytes:
+def header(head: bytes, name: bytes) -> bytes:
     for line in head.split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        if name.lower() == wanted:
+        key, _, value = line.partition(b":")
+        if key.lower() == name:
             return value.strip()
     return b""
 

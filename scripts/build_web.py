@@ -33,7 +33,7 @@ class Node(NamedTuple):
 
 
 def build(root: Path, node: Node) -> None:
-    """Build the page, whether or not it needs it."""
+    """Builds the page, even if it is up to date."""
     install(root, node)
     key = digest(sources(root / "web"))
     npm(node, root / "web", "run", "build")
@@ -42,7 +42,7 @@ def build(root: Path, node: Node) -> None:
 
 
 def compress(static: Path) -> None:
-    """Beside each file that gets smaller by it, the same as `.gz`, for browsers that take it."""
+    """Writes a `.gz` copy beside each file that it makes smaller."""
     for path in sorted(path for path in static.rglob("*") if path.is_file()):
         plain = path.read_bytes()
         smaller = gzip.compress(plain, 9, mtime=0)
@@ -51,7 +51,7 @@ def compress(static: Path) -> None:
 
 
 def install(root: Path, node: Node) -> None:
-    """What the page is built with, if the lock changed."""
+    """Installs the packages that the build needs, if the lock changed."""
     web, stamp = root / "web", root / ".cache/stamps/npm"
     key = digest([web / name for name in LOCK_FILES], extra=str(node.folder))
     if not (web / "node_modules").is_dir() or not is_current(stamp, key):

@@ -1,9 +1,9 @@
-"""Ask real models what our prompts ask, and hold what they say against the checks in each file.
+"""Runs our prompts on real models and checks the answers against the checks in each prompt file.
 
     make prompts                       every model that is here
     make prompts ARGS="title summary"  only these prompts
 
-Answers are decoded greedily: the same model says the same each time.
+Answers are decoded greedily, so a model gives the same answer each time.
 """
 
 import asyncio
@@ -17,7 +17,15 @@ from msgspec.structs import replace
 
 from hitsend.engine import Catalogue, Engine, Generated, LlamaEngine
 from hitsend.messages import Message, Sampling, Text
-from hitsend.prompts import Check, PromptText, checks, laid_over, render, render_chat, shipped
+from hitsend.prompts import (
+    Check,
+    PromptText,
+    checks,
+    merge_sampling,
+    render,
+    render_chat,
+    shipped_prompts,
+)
 from hitsend.settings import Settings
 
 GREEDY = Sampling(temperature=0.0, max_tokens=120)
@@ -25,50 +33,53 @@ ANSWER_S = 120.0
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     prompt: PromptText
     check: Check
-    written: str
+    answer: str
     seconds: float
 
     @property
     def failures(self) -> list[str]:
-        return self.check.failures(self.written)
+        return self.check.failures(self.answer)
 
 
-async def checked(
+async def run_checks(
     engine: Engine, model: str, names: Collection[str]
-) -> AsyncGenerator[Checked, None]:
+) -> AsyncGenerator[CheckResult, None]:
     for name in names:
-        prompt = shipped()[name]
+        prompt = shipped_prompts()[name]
         for check in checks()[name]:
             if check.is_for(model):
                 began = time.monotonic()
-                written = await ask(engine, model, prompt, check)
-                yield Checked(prompt, check, written, time.monotonic() - began)
+                answer = await ask(engine, model, prompt, check)
+                yield CheckResult(prompt, check, answer, time.monotonic() - began)
 
 
 async def ask(engine: Engine, model: str, prompt: PromptText, check: Check) -> str:
-    asked = await engine.encode(model, conversation(prompt, check, model))
-    sampling = replace(laid_over(prompt.sampling, GREEDY), temperature=0.0)
-    said = ""
+    asked = await engine.encode(model, build_conversation(prompt, check, model))
+    sampling = replace(merge_sampling(prompt.sampling, GREEDY), temperature=0.0)
+    answer = ""
     async with asyncio.timeout(ANSWER_S), aclosing(engine.generate(asked, sampling)) as steps:
         async for step in steps:
-            said += step.text if isinstance(step, Generated) else ""
-    return said
+            answer += step.text if isinstance(step, Generated) else ""
+    return answer
 
 
-def conversation(prompt: PromptText, check: Check, model: str) -> list[Message]:
-    """As in a chat: the instructions, and after them the profile, are the system's; any other note
-    stands before the question, in the same message."""
+def build_conversation(prompt: PromptText, check: Check, model: str) -> list[Message]:
+    """Returns the messages as a chat has them: the instructions, and after them the profile, in the
+    system message; any other note before the question, in the same message."""
     if not prompt.is_in_chat:
         return [*render_chat(prompt, check.values, model)]
-    told, instructions = Text(render(prompt, check.values, model)), Text(Settings().instructions)
-    system, notes = [instructions], [Text(told.text + "\n\n")]
+    rendered, instructions = (
+        Text(render(prompt, check.values, model)),
+        Text(Settings().instructions),
+    )
+    system, notes = [instructions], [Text(rendered.text + "\n\n")]
     if prompt.name == "system":
-        system, notes = [told], []
+        system, notes = [rendered], []
     elif prompt.name == "profile_note":
-        system, notes = [instructions, Text("\n\n" + told.text)], []
+        system, notes = [instructions, Text("\n\n" + rendered.text)], []
     return [
         Message("system", tuple(system), "system"),
         Message("user", (*notes, Text(check.ask)), "user"),
@@ -76,8 +87,8 @@ def conversation(prompt: PromptText, check: Check, model: str) -> list[Message]:
 
 
 async def main(names: Collection[str], settings: Settings) -> int:
-    if unknown := set(names) - shipped().keys():
-        print(f"There is no prompt {min(unknown)!r}. There are: {', '.join(shipped())}.")
+    if unknown := set(names) - shipped_prompts().keys():
+        print(f"There is no prompt {min(unknown)!r}. There are: {', '.join(shipped_prompts())}.")
         return 2
     catalogue = Catalogue(settings.models_dir, None)
     offers = await LlamaEngine(settings, catalogue).offers()
@@ -100,16 +111,16 @@ async def check_model(model: str, names: Collection[str], catalogue: Catalogue) 
     await engine.start()
     try:
         print(f"\n{model}\n{'prompt':24}{'version':>8}{'seconds':>9}  result")
-        async for one in checked(engine, model, names):
+        async for one in run_checks(engine, model, names):
             num_failed += bool(one.failures)
             result = "; ".join(one.failures) or "ok"
             print(f"{one.prompt.name:24}{one.prompt.version:>8}{one.seconds:>9.1f}  {result}")
             if one.failures:
-                print(f"    {one.written!r}")
+                print(f"    {one.answer!r}")
     finally:
         await engine.close()
     return num_failed
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1:] or list(shipped()), Settings())))
+    sys.exit(asyncio.run(main(sys.argv[1:] or list(shipped_prompts()), Settings())))

@@ -25,15 +25,15 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         draw(browser, mark, "icon-192", 192)
         draw(browser, mark, "icon-512", 512)
-        draw(browser, full(mark, 0.85), "apple-touch-180", 180)
-        draw(browser, full(mark, 0.78), "maskable-512", 512)
+        draw(browser, fill_background(mark, 0.85), "apple-touch-180", 180)
+        draw(browser, fill_background(mark, 0.78), "maskable-512", 512)
         browser.close()
 
 
-def full(mark: str, scale: float) -> str:
-    """The same plane on a ground without corners, for systems that cut icons to their own shape.
+def fill_background(mark: str, scale: float) -> str:
+    """Returns the plane on a background without corners, for systems that crop icons to a shape.
 
-    Its middle goes to the middle, and at 0.78 all of it is inside the circle that is never cut.
+    The plane is centred; at a scale of 0.78 it is inside the circle that is never cropped.
     """
     plane = "".join(re.findall(r"<path [^>]*/>", mark))
     return (

@@ -15,7 +15,7 @@ import msgspec
 
 from hitsend import events
 from hitsend.cli.flags import describe
-from hitsend.server.calls import Endpoint, SocketEndpoint
+from hitsend.server.call import Endpoint, SocketEndpoint
 from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.settings import HINTS, NAMES, PREFIX, Settings
 
@@ -40,8 +40,8 @@ from 1; every message, stream and page is made from it."""
 ROUTE_LIST = """\
 # Routes
 
-Every route, and who may call it. A session is a browser's cookie; an API key goes into
-`Authorization: Bearer`. `WS` is a [WebSocket](websocket.md), and a ticket is its way in.
+Every route, and who may call it. A session is a browser's cookie; an API key is sent as
+`Authorization: Bearer`. `WS` is a [WebSocket](websocket.md), which is opened with a ticket.
 """
 
 
@@ -71,7 +71,7 @@ def routes_page() -> list[str]:
 def _event(event: type[msgspec.Struct]) -> list[str]:
     notes = _field_notes(event)
     rows = [
-        (f"`{name}`", f"`{_spelled(hint)}`", notes.get(name, ""))
+        (f"`{name}`", f"`{_format_type(hint)}`", notes.get(name, ""))
         for name, hint in get_type_hints(event, include_extras=True).items()
     ]
     about = inspect.cleandoc(event.__dict__.get("__doc__") or "").splitlines()
@@ -94,11 +94,11 @@ def _values(name: str) -> str:
         for sign, limit in (("≥", meta.ge), (">", meta.gt), ("≤", meta.le))
         if limit is not None
     ]
-    return ", ".join([_spelled(HINTS[name]).removesuffix(" or null"), *limits])
+    return ", ".join([_format_type(HINTS[name]).removesuffix(" or null"), *limits])
 
 
 def _default(name: str) -> str:
-    """As it would be written. Where a default depends on the machine, that it does."""
+    """Returns the default as a user would write it, or a note if it depends on the machine."""
     value = getattr(Settings(), name)
     if value is None or value == "":
         return ""
@@ -107,17 +107,17 @@ def _default(name: str) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def _spelled(hint: object) -> str:
+def _format_type(hint: object) -> str:
     args = get_args(hint)
     match get_origin(hint):
         case origin if origin is Annotated:
-            return _spelled(args[0])
+            return _format_type(args[0])
         case origin if origin is Literal:
             return " or ".join(f"{arg}" for arg in args)
         case origin if origin in (Union, UnionType):
-            return " or ".join(_spelled(arg) for arg in args)
+            return " or ".join(_format_type(arg) for arg in args)
         case origin if origin is tuple:
-            return f"list of {_spelled(args[0])}"
+            return f"list of {_format_type(args[0])}"
     return PLAIN.get(hint, getattr(hint, "__name__", str(hint)))
 
 

@@ -1,107 +1,276 @@
-"""Writes web/src/api/events.gen.ts from hitsend.events, so the browser cannot disagree with us.
+"""Writes the TypeScript types of the wire from the Python values that are encoded.
 
-With --check it writes nothing and fails when the file is not what it would write.
+    web/src/api/events.gen.ts   the events of a turn's log
+    web/src/api/wire.gen.ts     frames of streams and sockets, request bodies, responses
+
+With --check it writes nothing and fails when a file is out of date.
 """
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
+from typing import TypeAlias, get_args
 
-import msgspec
+from msgspec import NODEFAULT
 from msgspec import inspect as msgs
 
-from hitsend import events, messages
+from hitsend import events, messages, store
+from hitsend.engine import contract
+from hitsend.prompts import outcomes
+from hitsend.server import latency_stats
+from hitsend.server.routes import (
+    autocompletions,
+    conversations,
+    experiments,
+    limits,
+    memories,
+    models,
+    prepare,
+    prices,
+    resume,
+    telemetry,
+    tokenize,
+    users,
+)
+from hitsend.server.routes import prompts as prompt_routes
+from hitsend.store import audit
+from hitsend.store import prompts as prompt_rows
+from hitsend.wire import delta, json_patch, problem, responses, send, side_events, socket
+from hitsend.wire.message import WireMessage
 
-TARGET = Path(__file__).parent.parent / "web" / "src" / "api" / "events.gen.ts"
-HEADER = "// Written by `make generate` from hitsend.events. Do not edit."
+API = Path(__file__).parent.parent / "web" / "src" / "api"
 
-CHOICES = {
+HEADER = "// Written by `make generate` from the Python values that are encoded. Do not edit.\n"
+
+Names: TypeAlias = Mapping[str, object]
+"""TypeScript names, each with its struct or union. Other structs keep their Python name."""
+Choices: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Literals with a TypeScript name; others are written in place."""
+
+EVENTS: Names = {"Event": events.AnyEvent, "Stamped": events.Stamped}
+
+EVENT_CHOICES: Choices = {
     "Action": get_args(events.Action),
     "Ending": get_args(events.Ending),
     "Role": get_args(messages.Role),
     "Source": get_args(messages.Source),
 }
-"""Lists of words that have a name of their own; any other is written out where it stands."""
+WIRE_CHOICES: Choices = {
+    "LimitScope": get_args(store.LimitScope),
+    "Measure": get_args(outcomes.Measure),
+    "Op": get_args(json_patch.Op),
+    "Reason": get_args(messages.Reason),
+    "Strength": get_args(contract.Strength),
+}
 
-Seen = dict[str, msgs.StructType]
-"""The structs met on the way, by the name of their TypeScript twin."""
+CONSTANTS = {"ROOT": send.ROOT, "SUBPROTOCOL": socket.PROTOCOL}
+
+RESPONSES: Names = {
+    **{
+        name: struct
+        for name, struct in vars(responses).items()
+        if isinstance(struct, type) and struct.__module__ == responses.__name__
+    },
+    "Allowance": responses.RemainingLimits,
+    "AuditEntry": audit.AuditEntry,
+    "Carry": delta.Carry,
+    "Challenge": responses.ChatRequirements,
+    "Completions": autocompletions.Completions,
+    "ConnectReply": socket.ConnectReply,
+    "Context": responses.MessageContext,
+    "CreatedVersion": prompt_routes.CreatedVersion,
+    "Delta": delta.Delta,
+    "ErrorBody": problem.ErrorBody,
+    "Folder": store.Folder,
+    "Group": store.Group,
+    "Invite": store.Invite,
+    "Key": store.ApiKey,
+    "Limit": store.Limit,
+    "Limits": limits.LimitList,
+    "Memory": memories.MemoryView,
+    "MemoryPage": memories.MemoryPageView,
+    "Message": WireMessage,
+    "Model": models.ListedModel,
+    "ModelPrice": store.Price,
+    "Models": models.ModelList,
+    "News": socket.News,
+    "PrewarmReply": prepare.Prepared,
+    "Prices": prices.PriceList,
+    "Profile": store.Profile,
+    "Prompt": prompt_routes.PromptLine,
+    "Refusal": socket.CommandError,
+    "RenderedPrompt": prompt_routes.RenderedPrompt,
+    "Report": experiments.Report,
+    "SavedVersion": prompt_rows.PromptVersion,
+    "ServerFrame": socket.AnyFrame,
+    "Share": responses.ShareLink,
+    "Shared": responses.SharedConversation,
+    "SideEvent": side_events.SideEvent,
+    "Speed": latency_stats.TimingSummary,
+    "Speeds": telemetry.LatencyReport,
+    "Status": models.Status,
+    "SubscribeReply": socket.SubscribeReply,
+    "Tokenized": tokenize.Tokenized,
+}
+
+REQUESTS: Names = {
+    "AutocompleteBody": autocompletions.Draft,
+    "Command": socket.AnyCommand,
+    "ConversationChange": conversations.Change,
+    "Latency": latency_stats.PageLatency,
+    "PageError": latency_stats.PageError,
+    "PersonChange": users.Change,
+    "Price": prices.NewPrice,
+    "PromptChoice": prompt_routes.Choice,
+    "ResumeBody": resume.Resume,
+    "SendBody": send.SendBody,
+}
 
 
 def main() -> int:
-    written = generate()
+    files = {"events.gen.ts": generate_events(), "wire.gen.ts": generate_wire()}
     if "--check" not in sys.argv[1:]:
-        TARGET.write_text(written)
+        for name, text in files.items():
+            (API / name).write_text(text)
         return 0
-    if TARGET.exists() and TARGET.read_text() == written:
-        return 0
-    print(f"{TARGET.name} is not what hitsend.events says: run `make generate`.", file=sys.stderr)
-    return 1
+    stale = [name for name, text in files.items() if (API / name).read_text() != text]
+    for name in stale:
+        print(f"{name} is out of date: run `make generate`.", file=sys.stderr)
+    return 1 if stale else 0
 
 
-def generate() -> str:
-    stamped = msgs.type_info(events.Stamped)
-    union = msgs.type_info(events.AnyEvent)
-    assert isinstance(stamped, msgs.StructType)
-    assert isinstance(union, msgs.UnionType)
-    seen: Seen = {"Stamped": stamped}
-    arms = [_reference(kind, seen) for kind in union.types]
-    declared: dict[str, str] = {}
-    while missing := [name for name in seen if name not in declared]:
-        for name in missing:
-            declared[name] = _declaration(name, seen[name], seen)
-    for name, words in CHOICES.items():
-        declared[name] = f"export type {name} = {_either(words)};\n"
-    union_of_all = "export type Event =\n\t| " + "\n\t| ".join(arms) + ";\n"
-    return "\n".join([HEADER, "", union_of_all, *(declared[name] for name in sorted(declared))])
+def generate_events() -> str:
+    module = Module(EVENT_CHOICES)
+    module.declare(EVENTS)
+    return module.render()
 
 
-def _declaration(name: str, struct: msgs.StructType, seen: Seen) -> str:
-    if struct.array_like:
-        members = ", ".join(f"{_camel(f.name)}: {_ts(f.type, seen)}" for f in struct.fields)
-        return f"export type {name} = [{members}];\n"
-    lines = [f"\t{_member(f)}: {_ts(f.type, seen)};" for f in struct.fields]
-    if struct.tag_field is not None:
-        lines.insert(0, f"\t{struct.tag_field}: '{struct.tag}';")
-    return "\n".join([f"export interface {name} {{", *lines, "}\n"])
+def generate_wire() -> str:
+    shared = Module(EVENT_CHOICES)
+    shared.declare(EVENTS)
+    module = Module(WIRE_CHOICES, shared)
+    module.define(CONSTANTS)
+    module.declare(RESPONSES)
+    module.declare(REQUESTS, is_request=True)
+    return module.render()
 
 
-def _member(field: msgs.Field) -> str:
-    """What may be left out is not required, and nothing stands in for it."""
-    stands_in = (field.default, field.default_factory)
-    is_optional = not field.required and stands_in == (msgspec.NODEFAULT, msgspec.NODEFAULT)
-    return f"{field.encode_name}?" if is_optional else field.encode_name
+class Module:
+    """One TypeScript file. It imports the types that `shared` declares and it uses."""
+
+    def __init__(self, choices: Choices, shared: "Module | None" = None) -> None:
+        self.choices = choices
+        self.names: dict[type, str] = {}
+        self._shared = shared
+        self._declared = {
+            name: f"export type {name} = {_either(choices[name])};\n" for name in choices
+        }
+        self._unions: dict[frozenset[type], str] = {}
+        self._imports: set[str] = set()
+        self._is_request = False
+
+    def define(self, constants: Mapping[str, str]) -> None:
+        self._declared |= {
+            name: f"export const {name} = '{value}';\n" for name, value in constants.items()
+        }
+
+    def declare(self, names: Names, *, is_request: bool = False) -> None:
+        """Declares these types and all they refer to. A request may omit fields with a default."""
+        self._is_request = is_request
+        kinds = {name: msgs.type_info(kind) for name, kind in names.items()}
+        structs = {name: kind for name, kind in kinds.items() if isinstance(kind, msgs.StructType)}
+        unions = {name: kind for name, kind in kinds.items() if isinstance(kind, msgs.UnionType)}
+        self.names |= {kind.cls: name for name, kind in structs.items()}
+        self._unions |= {_arms(kind): name for name, kind in unions.items()}
+        for name, union in unions.items():
+            arms = "\n\t| ".join(self._ts(kind) for kind in union.types)
+            self._declared[name] = f"export type {name} =\n\t| {arms};\n"
+        while missing := {
+            cls: name for cls, name in self.names.items() if name not in self._declared
+        }:
+            for cls, name in missing.items():
+                self._declared[name] = self._declaration(name, cls)
+
+    def render(self) -> str:
+        imports = f"import type {{ {', '.join(sorted(self._imports))} }} from './events.gen';\n"
+        declared = [self._declared[name] for name in sorted(self._declared)]
+        return "\n".join([HEADER, *([imports] if self._imports else []), *declared])
+
+    def _declaration(self, name: str, cls: type) -> str:
+        struct = msgs.type_info(cls)
+        assert isinstance(struct, msgs.StructType)
+        if struct.array_like:
+            members = ", ".join(f"{_camel(f.name)}: {self._ts(f.type)}" for f in struct.fields)
+            return f"export type {name} = [{members}];\n"
+        lines = [self._member(struct, field) for field in struct.fields]
+        if struct.tag_field is not None:
+            lines.insert(0, f"\t{struct.tag_field}: '{struct.tag}';")
+        return "\n".join([f"export interface {name} {{", *lines, "}\n"])
+
+    def _member(self, struct: msgs.StructType, field: msgs.Field) -> str:
+        kind, omits_default = self._ts(field.type), struct.cls.__struct_config__.omit_defaults
+        has_default = (field.default, field.default_factory) != (NODEFAULT, NODEFAULT)
+        if omits_default and field.default is None and not self._is_request:
+            kind = kind.removesuffix(" | null")
+        is_optional = not field.required and (self._is_request or omits_default or not has_default)
+        return f"\t{field.encode_name}{'?' if is_optional else ''}: {kind};"
+
+    def _ts(self, kind: msgs.Type) -> str:
+        match kind:
+            case msgs.StrType():
+                return "string"
+            case msgs.IntType() | msgs.FloatType():
+                return "number"
+            case msgs.BoolType():
+                return "boolean"
+            case msgs.NoneType():
+                return "null"
+            case msgs.AnyType() | msgs.RawType() | msgs.CustomType():
+                return "unknown"
+            case msgs.LiteralType(values=values):
+                return self._choice(values)
+            case msgs.Metadata(type=inner):
+                return self._ts(inner)
+            case msgs.VarTupleType(item_type=item) | msgs.ListType(item_type=item):
+                return _array_of(self._ts(item))
+            case msgs.TupleType(item_types=items):
+                return f"[{', '.join(self._ts(item) for item in items)}]"
+            case msgs.DictType(key_type=key, value_type=value):
+                record = f"Record<{self._ts(key)}, {self._ts(value)}>"
+                return f"Partial<{record}>" if isinstance(key, msgs.LiteralType) else record
+            case msgs.UnionType(types=kinds):
+                named = self._unions.get(_arms(kind))
+                return named or " | ".join(self._ts(one) for one in kinds)
+            case msgs.StructType():
+                return self._reference(kind)
+            case _:
+                raise TypeError(f"There is no TypeScript for {kind!r}.")
+
+    def _choice(self, values: tuple[object, ...]) -> str:
+        if self._shared:
+            for name, words in self._shared.choices.items():
+                if set(words) == set(values):
+                    self._imports.add(name)
+                    return name
+        named = (name for name, words in self.choices.items() if set(words) == set(values))
+        return next(named, None) or _either(values)
+
+    def _reference(self, kind: msgs.StructType) -> str:
+        if self._shared and kind.cls in self._shared.names:
+            name = self._shared.names[kind.cls]
+            self._imports.add(name)
+            can_be_empty = all(not field.required for field in kind.fields)
+            return f"Partial<{name}>" if self._is_request and can_be_empty else name
+        name = self.names.setdefault(kind.cls, kind.cls.__name__)
+        assert list(self.names.values()).count(name) == 1, f"Two structs are called {name}."
+        return name
 
 
-def _ts(kind: msgs.Type, seen: Seen) -> str:
-    match kind:
-        case msgs.StrType():
-            return "string"
-        case msgs.IntType() | msgs.FloatType():
-            return "number"
-        case msgs.BoolType():
-            return "boolean"
-        case msgs.NoneType():
-            return "null"
-        case msgs.LiteralType(values=values):
-            return _choice(values)
-        case msgs.Metadata(type=inner):
-            return _ts(inner, seen)
-        case msgs.VarTupleType(item_type=item) | msgs.ListType(item_type=item):
-            return _array_of(_ts(item, seen))
-        case msgs.TupleType(item_types=items):
-            return f"[{', '.join(_ts(item, seen) for item in items)}]"
-        case msgs.UnionType(types=kinds):
-            return "Event" if _is_every_event(kinds) else " | ".join(_ts(k, seen) for k in kinds)
-        case msgs.StructType():
-            return _reference(kind, seen)
-        case _:
-            raise TypeError(f"There is no TypeScript for {kind!r}.")
-
-
-def _choice(values: tuple[object, ...]) -> str:
-    named = (name for name, words in CHOICES.items() if set(words) == set(values))
-    return next(named, None) or _either(values)
+def _arms(union: msgs.UnionType) -> frozenset[type]:
+    """The structs of a union; empty unless it has nothing else."""
+    structs = [kind.cls for kind in union.types if isinstance(kind, msgs.StructType)]
+    return frozenset(structs if len(structs) == len(union.types) else ())
 
 
 def _either(values: tuple[object, ...]) -> str:
@@ -110,17 +279,6 @@ def _either(values: tuple[object, ...]) -> str:
 
 def _array_of(item: str) -> str:
     return f"{item}[]" if re.fullmatch(r"\w+", item) else f"({item})[]"
-
-
-def _is_every_event(kinds: tuple[msgs.Type, ...]) -> bool:
-    return all(isinstance(k, msgs.StructType) and issubclass(k.cls, events.Event) for k in kinds)
-
-
-def _reference(kind: msgs.Type, seen: Seen) -> str:
-    assert isinstance(kind, msgs.StructType)
-    cls: type[msgspec.Struct] = kind.cls
-    seen[cls.__name__] = kind
-    return cls.__name__
 
 
 def _camel(name: str) -> str:

@@ -1,7 +1,7 @@
 """Write tests/turns/: recorded turns that the Python and the TypeScript tests both read.
 
 For each turn NAME.jsonl has its events, NAME.sse the v1 stream with one event per batch, and
-NAME.json what both must come to: the folded transcript and the messages as they travel.
+NAME.json the expected result: the folded transcript and the messages as they travel.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,8 +46,8 @@ from hitsend.messages import (
     Usage,
     UsedPrompt,
 )
-from hitsend.wire.message import Origin, message
-from hitsend.wire.sse import DONE
+from hitsend.sse import DONE
+from hitsend.wire.message import Origin, build_message
 from hitsend.wire.v1 import V1View
 
 TURNS = Path(__file__).parent.parent / "tests" / "turns"
@@ -62,8 +62,8 @@ MODEL = "smollm2-135m"
 Events = Iterable[AnyEvent]
 
 
-def begun(asked: str, title: str | None = None) -> Iterator[AnyEvent]:
-    """What happens before the first word of an answer to a new message."""
+def opening_events(asked: str, title: str | None = None) -> Iterator[AnyEvent]:
+    """The events before the first word of an answer to a new message."""
     sampling = Sampling(temperature=0.7, seed=7, max_tokens=512)
     yield TurnStarted(TURN, CONVERSATION, "next", MODEL, title is not None, 1760000000.5, sampling)
     yield ContextBuilt((Section("system", 1, 21), Section("user", 1, len(asked))))
@@ -78,65 +78,65 @@ def begun(asked: str, title: str | None = None) -> Iterator[AnyEvent]:
     yield PromptRead(8, 4, 0.4, 21.5)
 
 
-def said(*texts: str) -> Iterator[AnyEvent]:
-    """One token per arrival."""
+def text_events(*texts: str) -> Iterator[AnyEvent]:
+    """Yields one arrival per text, with one token each."""
     for i, text in enumerate(texts):
         others = (Alternative(400 + i, "?", -2.25),)
         yield TextArrived(text, (Token(300 + i, text, -0.125, 25.0 + 10 * i, others),))
 
 
-def finished(num_tokens: int) -> Iterator[AnyEvent]:
+def end_events(num_tokens: int) -> Iterator[AnyEvent]:
     yield AnswerFinished(ANSWER, "stop", Usage(12, 8, num_tokens, 0.4, 21.5, 10.0 * num_tokens))
     yield TurnFinished("stop")
 
 
 def hello() -> Events:
-    yield from begun("Say hello.", title="Say hello.")
-    yield from said("Hel", "lo", " there", "!")
-    yield from finished(4)
+    yield from opening_events("Say hello.", title="Say hello.")
+    yield from text_events("Hel", "lo", " there", "!")
+    yield from end_events(4)
 
 
 def emoji() -> Events:
     """Characters that came in pieces: a token that completes none has no text."""
-    yield from begun("Zeig mir was 👋", title="Zeig mir was 👋")
-    yield from said(
+    yield from opening_events("Zeig mir was 👋", title="Zeig mir was 👋")
+    yield from text_events(
         "", "", "", "👩", "\u200d", "🚀", " Grüße", "\n\t", "漢字", ' "quoted" \\ ~/', "e\u0301"
     )
-    yield from said("\u2028", "\x7f", "</script>", "🇩🇪")
-    yield from finished(15)
+    yield from text_events("\u2028", "\x7f", "</script>", "🇩🇪")
+    yield from end_events(15)
 
 
 def stopped() -> Events:
-    yield from begun("Count to a hundred.")
-    yield from said("1", ", 2", ", 3")
+    yield from opening_events("Count to a hundred.")
+    yield from text_events("1", ", 2", ", 3")
     yield TurnFinished("stopped")
 
 
 def stopped_before_a_word() -> Events:
-    yield from begun("Think long.")
+    yield from opening_events("Think long.")
     yield TurnFinished("stopped")
 
 
 def interrupted() -> Events:
-    yield from begun("Go on.")
-    yield from said("Once", " upon")
+    yield from opening_events("Go on.")
+    yield from text_events("Once", " upon")
     yield TurnFinished("interrupted")
 
 
 def failed() -> Events:
-    yield from begun("Tell me a story.")
-    yield from said("Once", " upon", " a")
+    yield from opening_events("Tell me a story.")
+    yield from text_events("Once", " upon", " a")
     yield TurnFailed("worker_lost", "The model stopped while it was answering.", True, 1500)
 
 
 def failed_before_answering() -> Events:
-    yield from list(begun("Hello?", title="Hello?"))[:-2]
+    yield from list(opening_events("Hello?", title="Hello?"))[:-2]
     yield TurnFailed("engine_down", "No model is ready.", True)
 
 
 def tools() -> Events:
-    yield from begun("What is the weather in Paris and Rome?")
-    yield from said("Let me", " look.")
+    yield from opening_events("What is the weather in Paris and Rome?")
+    yield from text_events("Let me", " look.")
     yield ToolCallArrived(ToolCall("call_1", "weather", '{"city":"Paris"}'))
     yield ToolCallArrived(ToolCall("call_2", "weather", '{"city":"Rome"}'))
     yield AnswerFinished(ANSWER, "tool_calls", Usage(12, 8, 30, 0.4, 21.5, 300.0))
@@ -145,53 +145,53 @@ def tools() -> Events:
 
 def title() -> Events:
     """A better title comes in the middle of the answer, and what deltas carry survives it."""
-    yield from begun("How do I boil an egg?", title="How do I boil an egg?")
-    yield from said("Put", " it")
+    yield from opening_events("How do I boil an egg?", title="How do I boil an egg?")
+    yield from text_events("Put", " it")
     yield TitleChosen("Boiling eggs", 2)
-    yield from said(" in", " water.")
-    yield from finished(4)
+    yield from text_events(" in", " water.")
+    yield from end_events(4)
 
 
 def remembered() -> Events:
     """Memories are shown to the model, one is added on the way, one is suggested afterwards."""
-    start, built, *rest = begun("Remember that I bake.")
+    start, built, *rest = opening_events("Remember that I bake.")
     seen = Seen(memories=("m1", "m2"), prompts=(UsedPrompt("system", 1),))
     yield start
     yield msgspec.structs.replace(built, seen=seen)
     yield from rest[:-2]
     yield MemoriesChanged((ChangedMemory("m3", "added"),))
     yield from rest[-2:]
-    yield from said("I", " will.")
-    yield from finished(2)
+    yield from text_events("I", " will.")
+    yield from end_events(2)
     yield MemoriesChanged((ChangedMemory("m4", "suggested"),))
 
 
 def asked_for() -> Events:
     """The model asked for a tool of ours, and its answer went on."""
-    yield from begun("It would be kind to remember that I bake.")
-    yield from said("")
+    yield from opening_events("It would be kind to remember that I bake.")
+    yield from text_events("")
     yield ToolCallArrived(ToolCall("call_1", "remember", '{"text":"I bake."}'))
     yield ToolReturned(ToolResult("call_1", "1 changed"))
     yield MemoriesChanged((ChangedMemory("m1", "added"),))
     yield PromptRead(9, 6, 0.2, 15.5)
-    yield from said("I", " will.")
-    yield from finished(3)
+    yield from text_events("I", " will.")
+    yield from end_events(3)
 
 
 def variant() -> Events:
     """Another answer to a message that is there already."""
-    start, *_, answer, read = begun("")
+    start, *_, answer, read = opening_events("")
     yield msgspec.structs.replace(start, action="variant")
     yield TurnAccepted()
     yield answer
     yield read
-    yield from said("Or", " so.")
-    yield from finished(2)
+    yield from text_events("Or", " so.")
+    yield from end_events(2)
 
 
 def continued() -> Events:
     """More of an answer that was cut short in the middle of a word: a message below it."""
-    start, *_, answer, read = begun("")
+    start, *_, answer, read = opening_events("")
     yield msgspec.structs.replace(start, action="continue")
     yield ContextBuilt((Section("system", 1, 21), Section("user", 1, 20), Section("answer", 1, 9)))
     spans = (Span("template", -1, 3), Span("system", 0, 5), Span("user", 1, 4))
@@ -199,56 +199,56 @@ def continued() -> Events:
     yield TurnAccepted()
     yield msgspec.structs.replace(answer, parent_id=EARLIER)
     yield read
-    yield from with_first_word(said("ha", "lf", " past", " ten."))
-    yield from finished(4)
+    yield from with_first_word(text_events("ha", "lf", " past", " ten."))
+    yield from end_events(4)
 
 
 def delayed() -> Events:
     """An answer that waited: for its model, then for two others, then for one."""
-    *before, read = begun("Are you there?", title="Are you there?")
+    *before, read = opening_events("Are you there?", title="Are you there?")
     yield from before
     yield AnswerDelayed("loading", 0)
     yield AnswerDelayed("queue", 2)
     yield AnswerDelayed("queue", 1)
     yield read
-    yield from with_first_word(said("Now", " I", " am."))
-    yield from finished(3)
+    yield from with_first_word(text_events("Now", " I", " am."))
+    yield from end_events(3)
 
 
 def warmed() -> Events:
     """The prompt was read while the message was typed; the model finds a title once it is done."""
     asked = "How long do I boil an egg?"
-    for event in begun(asked, title=asked):
+    for event in opening_events(asked, title=asked):
         yield event
         if isinstance(event, TurnAccepted):
             yield PromptWarmed(True, 10, 120.0)
-    yield from with_first_word(said("Seven", " minutes."))
-    yield from finished(2)
+    yield from with_first_word(text_events("Seven", " minutes."))
+    yield from end_events(2)
     yield TitleChosen("Boiling an egg", 2)
 
 
 def with_first_word(arrivals: Iterator[AnyEvent]) -> Iterator[AnyEvent]:
-    """As the runner tells it: the first arrival says when it came."""
+    """Adds `first_word_ms` to the first arrival, as the runner does."""
     yield msgspec.structs.replace(next(arrivals), first_word_ms=31.5)
     yield from arrivals
 
 
 def long() -> Events:
     """Many arrivals of several tokens each, with Markdown in them."""
-    yield from begun("Explain sorting.")
+    yield from opening_events("Explain sorting.")
     for i in range(120):
         words = (f"{i}.", " Take", " the", " smallest", " *of*", " the rest", ".\n")
         tokens = tuple(Token(10 * i + j, word, -0.5, 5.0 * i) for j, word in enumerate(words))
         yield TextArrived("".join(words), tokens)
-    yield from finished(840)
+    yield from end_events(840)
 
 
 def searched() -> Events:
-    """Found by a beam search, told when it was certain, and cut for lack of room."""
-    start, *rest = begun("Finish: the quick brown")
+    """An answer of a beam search, truncated for lack of room."""
+    start, *rest = opening_events("Finish: the quick brown")
     yield msgspec.structs.replace(start, sampling=Sampling(policy="beam", max_tokens=3))
     yield from rest
-    yield from said(" fox", " jumps", " over")
+    yield from text_events(" fox", " jumps", " over")
     usage = Usage(
         *(12, 8, 3, 0.4, 21.5, 30.0),
         entropy=1.25,
@@ -260,15 +260,15 @@ def searched() -> Events:
     yield TurnFinished("length")
 
 
-def stamped(events: Events) -> list[Stamped]:
+def stamp_events(events: Events) -> list[Stamped]:
     return [Stamped(i, 2.5 * i, event) for i, event in enumerate(events, 1)]
 
 
 def outcome(log: list[Stamped]) -> bytes:
-    said = transcript.fold(entry.event for entry in log)
+    folded = transcript.fold(entry.event for entry in log)
     start = next(entry.event for entry in log if isinstance(entry.event, TurnStarted))
-    messages = [message(one, Origin.of(start)) for one in said.messages]
-    whole = msgspec.json.encode({"transcript": said, "messages": messages})
+    messages = [build_message(one, Origin.from_turn(start)) for one in folded.messages]
+    whole = msgspec.json.encode({"transcript": folded, "messages": messages})
     return msgspec.json.format(whole, indent=2) + b"\n"
 
 
@@ -303,4 +303,4 @@ RECORDED = (
 if __name__ == "__main__":
     TURNS.mkdir(exist_ok=True)
     for turn in RECORDED:
-        record(turn.__name__, stamped(turn()))
+        record(turn.__name__, stamp_events(turn()))

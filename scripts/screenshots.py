@@ -24,7 +24,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def run_server() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as data_dir:
         process = subprocess.Popen(
             [sys.executable, "-m", "hitsend", "serve", "--port", "0", "--data-dir", data_dir],
@@ -44,7 +44,7 @@ def served() -> Iterator[str]:
 def main() -> None:
     chromium = shutil.which("chromium") or sys.exit("Install chromium first.")
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with served() as url, sync_playwright() as playwright:
+    with run_server() as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         context = browser.new_context(device_scale_factor=1.5, viewport=LAPTOP)
         page = context.new_page()
@@ -76,7 +76,7 @@ def create_account(page: Page) -> None:
 
 
 def ask(page: Page, question: str) -> None:
-    """And wait for the last word: the model is a real one."""
+    """Sends a question and waits for the whole answer of the real model."""
     page.get_by_role("textbox", name="Message").fill(question)
     page.keyboard.press("Enter")
     stop = page.get_by_role("button", name="Stop")
@@ -85,7 +85,7 @@ def ask(page: Page, question: str) -> None:
 
 
 def shoot(page: Page, name: str) -> None:
-    page.wait_for_timeout(500)  # for what fades in
+    page.wait_for_timeout(500)  # wait for transitions
     page.screenshot(path=IMAGES / f"{name}.png")
     print(f"docs/images/{name}.png")
 

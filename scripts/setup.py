@@ -1,4 +1,4 @@
-"""What `make` does before it can do anything: environment, dependencies, page, small model.
+"""Sets up what the targets of `make` need: environment, dependencies, page, small model.
 
 Each step leaves a stamp that holds what it was made from, and is skipped while that is the
 same, so a second run costs a few milliseconds. Needs only Python's standard library.
@@ -50,11 +50,20 @@ def make_environment(kind: str) -> None:
     """`kind` is `run` or `dev`: which of the two locks."""
     make_venv()
     lock = ROOT / f"requirements/{kind}.lock"
-    install = ("install", "--require-hashes", "-r", str(lock))
+    install = pip_install_words(lock)
     once(STAMPS / kind, digest([lock]), f"Installing {lock.name}", lambda: pip(*install))
     editable = ("install", "--no-deps", "--no-build-isolation", "-e", ".")
     project = digest([ROOT / "pyproject.toml"])
     once(STAMPS / "hitsend", project, "Installing hitsend", lambda: pip(*editable))
+
+
+def pip_install_words(lock: Path) -> tuple[str, ...]:
+    """pip's words for a lock. It names every package, so pip has nothing to resolve.
+
+    Without `--no-deps` older versions of pip look for the newest release of a package that is
+    needed with an extra (`coverage[toml]`), and refuse it because the lock pins another.
+    """
+    return ("install", "--no-deps", "--require-hashes", "-r", str(lock))
 
 
 def make_venv() -> None:
@@ -82,15 +91,7 @@ def find_node() -> Node:
     node = build_web.system_node()
     if node is None:
         lock = ROOT / "requirements/node.lock"
-        install = (
-            "install",
-            "--require-hashes",
-            "--upgrade",
-            "--target",
-            str(NODE),
-            "-r",
-            str(lock),
-        )
+        install = (*pip_install_words(lock), "--upgrade", "--target", str(NODE))
         once(NODE / "stamp", digest([lock]), "Fetching Node", lambda: pip(*install))
         node = build_web.packaged_node(NODE)
     if node is None:

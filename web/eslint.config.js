@@ -1,31 +1,50 @@
+import { readdirSync } from 'node:fs';
 import svelte from 'eslint-plugin-svelte';
 import ts from 'typescript-eslint';
 
-/** The direction of imports, top to bottom. Each row may use what stands below it. */
+/** Imports point down: a folder may import the rows below its own, never its own row. */
 const rows = [
-	['chat', 'inspector', 'palette', 'settings', 'shared', 'sidebar', 'tokens', 'way_in'],
+	[
+		'chat',
+		'inspector',
+		'palette',
+		'settings',
+		'share_page',
+		'sidebar',
+		'sign_in',
+		'styles_page',
+		'tokens'
+	],
+	['memory', 'prompts'],
 	['state'],
-	['gate'],
+	['proof_of_work'],
 	['turn'],
 	['markdown'],
 	['ui'],
 	['words'],
-	['api']
+	['api', 'offline', 'styles']
 ];
 
-/** Imports are written from the root of src (`$/chat/…`), so folders can be told apart. */
-const fromTheRoot = { regex: '^\\.\\./', message: 'Import from another folder as $/folder/file.' };
+const src = new URL('./src/', import.meta.url);
+const folders = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+const unruled = folders.map(({ name }) => name).filter((name) => !rows.flat().includes(name));
+if (unruled.length > 0) throw new Error(`Give ${unruled.join(', ')} a row in eslint.config.js.`);
 
-const noneOf = (folders, message) => ({ regex: `^\\$/(${folders.join('|')})/`, message });
+/** Imports are written from the root of src (`$/chat/…`), so the rules below can match a folder. */
+const fromSrc = { regex: '^\\.\\./', message: 'Import from another folder as $/folder/file.' };
+const notTheRoot = { regex: '^\\$/[^/]+$', message: 'Only the root imports the root of src.' };
 
-/** A folder may not reach up, nor, in the first row, sideways. */
-const walls = rows.flatMap((row, i) =>
+const directions = rows.flatMap((row, i) =>
 	row.map((folder) => {
-		const above = rows.slice(0, i).flat();
-		const beside = i === 0 ? row.filter((other) => other !== folder) : [];
-		const patterns = [fromTheRoot];
-		if (above.length > 0) patterns.push(noneOf(above, `${folder}/ may not reach up.`));
-		if (beside.length > 0) patterns.push(noneOf(beside, `Screens do not know one another.`));
+		const forbidden = rows
+			.slice(0, i + 1)
+			.flat()
+			.filter((other) => other !== folder);
+		const notAbove = {
+			regex: `^\\$/(${forbidden.join('|')})/`,
+			message: `${folder}/ may only import the rows below its own.`
+		};
+		const patterns = [fromSrc, notTheRoot, ...(forbidden.length > 0 ? [notAbove] : [])];
 		return {
 			files: [`src/${folder}/**`],
 			rules: { 'no-restricted-imports': ['error', { patterns }] }
@@ -41,7 +60,7 @@ const plainTypeScript = {
 			'error',
 			{
 				patterns: [
-					fromTheRoot,
+					fromSrc,
 					{
 						regex: '^svelte|\\.svelte$|^\\$/(?!api/)',
 						message: 'Plain TypeScript: no Svelte, and nothing of ours but api/.'
@@ -59,7 +78,7 @@ export default ts.config(
 		files: ['**/*.svelte', '**/*.svelte.ts'],
 		languageOptions: { parserOptions: { parser: ts.parser } }
 	},
-	...walls,
+	...directions,
 	plainTypeScript,
 	{
 		rules: {

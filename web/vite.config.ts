@@ -12,12 +12,12 @@ export default defineConfig({
 		svelte({
 			compilerOptions: {
 				css: 'external',
-				// What a component is given (a desk, a conversation) stays the same while it is there.
+				// What a component is given (a workspace, a conversation) stays the same while it is there.
 				warningFilter: ({ code }) => code !== 'state_referenced_locally'
 			}
 		}),
 		onlyModernFonts(),
-		themeFirst(),
+		bootScriptFirst(),
 		tellTheServiceWorker()
 	],
 	resolve: {
@@ -36,8 +36,8 @@ export default defineConfig({
 		rolldownOptions: {
 			input: {
 				index: here('./index.html'),
-				sw: here('./src/offline/sw.ts'),
-				first: here('./src/first.ts')
+				sw: here('./src/offline/serviceWorker.ts'),
+				boot: here('./src/boot.ts')
 			},
 			output: {
 				// Small parts that every screen uses travel together, not one by one.
@@ -71,16 +71,16 @@ function onlyModernFonts(): Plugin {
 }
 
 /** The browser waits for the theme, and for nothing else, before it paints. */
-function themeFirst(): Plugin {
+function bootScriptFirst(): Plugin {
 	return {
-		name: 'theme-first',
+		name: 'boot-script-first',
 		apply: 'build',
 		transformIndexHtml: {
 			order: 'post',
 			handler: (_, { bundle }) => {
-				const first = Object.values(bundle ?? {}).find(({ name }) => name === 'first');
-				if (first === undefined) throw new Error('The build lacks src/first.ts.');
-				const attrs = { src: `/${first.fileName}` };
+				const boot = Object.values(bundle ?? {}).find(({ name }) => name === 'boot');
+				if (boot === undefined) throw new Error('The build lacks src/boot.ts.');
+				const attrs = { src: `/${boot.fileName}` };
 				return [{ tag: 'script', attrs, injectTo: 'head-prepend' }];
 			}
 		}

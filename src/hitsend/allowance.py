@@ -1,6 +1,6 @@
-"""How much of a limit is left: told before anyone runs into it, and when they have.
+"""The remaining budget of a limit, for response headers and rate-limit errors.
 
-Errors carry it, and the command line loads those at once: so nothing heavy is imported here.
+errors.py imports this and the command line imports errors.py, so nothing heavy is imported here.
 """
 
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from typing import Literal, TypeAlias
 MINUTE_S = 60.0
 DAY_S = 86_400
 
-Counted: TypeAlias = Literal["requests", "tokens"]
+CountedUnit: TypeAlias = Literal["requests", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    counted: Counted
+    counted: CountedUnit
     limit: int
     remaining: int
     reset_s: float
-    """Until all of it is there again, if nothing more is taken."""
+    """Time until the limit is full again, if nothing more is used."""

@@ -1,44 +1,44 @@
-"""Work that nobody waits for: begun when there is time, one piece at a time.
+"""Background jobs that nobody waits for, run one at a time.
 
-Each wish goes by a name; a newer wish by the same name takes the place of one that has not begun.
-What fails is not tried again: whoever wanted it will want it again. What runs is ended when hitsend
-ends.
+A job replaces a job of the same name that has not started. A failed job is not retried. The
+running job is cancelled when hitsend stops.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from hitsend.recent import Recent
+from cachetools import FIFOCache
 
-Wish: TypeAlias = Callable[[], Awaitable[None]]
+Job: TypeAlias = Callable[[], Awaitable[None]]
 
-MOST_WISHES = 1000
-"""Those beyond it, the oldest, are forgotten."""
+MAX_JOBS = 1000
+"""Beyond it, the oldest jobs are dropped."""
 
 
 class Background:
     def __init__(self) -> None:
-        self._wishes = Recent[str, Wish](MOST_WISHES)
-        self._is_wanted = asyncio.Event()
+        self._jobs = FIFOCache[str, Job](MAX_JOBS)
+        self._has_jobs = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
-    def want(self, name: str, wish: Wish) -> None:
-        self._wishes[name] = wish
+    def schedule(self, name: str, job: Job) -> None:
+        self._jobs[name] = job
         self._is_idle.clear()
-        self._is_wanted.set()
+        self._has_jobs.set()
 
     async def until_idle(self) -> None:
-        """Until all that was wanted was tried."""
+        """Waits until every scheduled job has run."""
         await self._is_idle.wait()
 
     async def run(self) -> None:
-        """Until it is cancelled. Where a wish raises, whoever runs this logs it and runs it again:
-        the other wishes are still here."""
+        """Runs jobs until cancelled. An exception of a job is raised; calling `run` again goes on
+        with the other jobs."""
         while True:
-            await self._is_wanted.wait()
-            while self._wishes:
-                await self._wishes.pop(next(iter(self._wishes)))()
-            self._is_wanted.clear()
+            await self._has_jobs.wait()
+            while self._jobs:
+                _, job = self._jobs.popitem()
+                await job()
+            self._has_jobs.clear()
             self._is_idle.set()

@@ -1,7 +1,6 @@
-"""Kills the process where a test wants it killed: `HITSEND_CRASH_AT` names the point.
+"""Crash points for tests: kills the process at the point that `HITSEND_CRASH_AT` names.
 
-It is no setting, and knows nothing of what is going on: whoever calls says how far they are.
-docs/reliability.md tells what has to hold after each point.
+docs/reliability.md says what must hold after each point.
 """
 
 import os
@@ -23,6 +22,6 @@ POINT = os.environ.get("HITSEND_CRASH_AT")
 
 
 def crash_here(point: Point, when: Callable[[], bool] = lambda: True) -> None:
-    """As kill -9 does it: nothing is flushed, closed or said."""
+    """Kills with SIGKILL: nothing is flushed or closed."""
     if point == POINT and when():
         os.kill(os.getpid(), signal.SIGKILL)

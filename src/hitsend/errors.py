@@ -1,31 +1,32 @@
-"""Everything that can go wrong on purpose, as a tree. Whatever is not in it is a bug.
+"""The errors that hitsend raises, as a tree. Any other exception is a bug.
 
 * HitsendError
-  x Refused              the sender's to mend; the message is safe to show and says what to do
-    + Unauthenticated      401  no credential, or one that does not hold
-    + NotAllowed           403  known, but may not do this
-    + NotFound             404  not there, or not theirs: the two answer alike
-    + MethodNotAllowed     405  there, but not to be called like that
-    + Conflict             409  it happened already, or someone was quicker
-    + Gone                 410  no longer streamed; what became of it is stored
-    + TooLarge             413  over a size limit, known before reading it all
-    + TooFast              429  over a rate limit; says when to come back
-      - QuotaSpent         429  over the tokens of a day
-    + KeyReused            422  an idempotency key that was used for something else
-    + PassExpired          401  a token of ours that held once
-    + PassInvalid          401  a token that is not ours, or not for this
-    + ProofNeeded          403  some work has to be done first; says where to ask for it
-    + UnknownModel         404  no such model here
-    + PromptTooLong        400  even alone, the message does not fit the model's window
-    + BadImport            422  what was brought along cannot be read; says where
-  x Unavailable          ours; trying again may work
-    + Overloaded           503  too much to do already
+  x Refused              the caller's error; the message is safe to show and says what to do
+    + Unauthenticated      401  no valid credential
+      - KeyInvalid         401  no valid API key, where one is needed
+    + NotAllowed           403  the caller has no permission
+    + NotFound             404  does not exist, or belongs to someone else: same response
+    + MethodNotAllowed     405  the path has no such method
+    + Conflict             409  done already, or changed concurrently
+    + Gone                 410  no longer streamed; the result is stored
+    + TooLarge             413  over a size limit
+    + TooFast              429  over a rate limit; says when to retry
+      - QuotaSpent         429  over the day's tokens
+    + KeyReused            422  an idempotency key of a different request
+    + TokenExpired          401  one of our signed tokens, expired
+    + TokenInvalid          401  not one of our signed tokens, or for another purpose
+    + ProofNeeded          403  proof of work required; says where to get a challenge
+    + UnknownModel         404  no such model
+    + PromptTooLong        400  the message alone exceeds the model's window
+    + BadImport            422  the imported file cannot be read; says where
+  x Unavailable          the server's error; a retry may work
+    + Overloaded           503  too many turns already
     + EngineDown           503  no engine can take the prompt now
-    + EngineLost           503  the engine died while it was answering
+    + EngineLost           503  the engine died while answering
     + StoreDown            503  the database could not be written
-    + ModelBroken          503  the weights are missing, damaged or hostile; says how to mend it
+    + ModelBroken          503  the weights are missing, damaged or malicious; says how to fix it
 
-`code` is the machine's name for what happened and is part of the protocol: it never changes.
+`code` identifies the error to programs and is part of the protocol: it never changes.
 Foreign exceptions are translated where they enter (engine, store) and nowhere else.
 """
 
@@ -36,8 +37,6 @@ from hitsend.allowance import Allowance
 
 
 class HitsendError(Exception):
-    """Every error hitsend raises on purpose."""
-
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
 
@@ -58,6 +57,10 @@ class Refused(HitsendError):
 class Unauthenticated(Refused):
     code = "unauthenticated"
     status = 401
+
+
+class KeyInvalid(Unauthenticated):
+    code = "invalid_api_key"
 
 
 class NotAllowed(Refused):
@@ -103,7 +106,7 @@ class TooFast(Refused):
         allowances: Sequence[Allowance] = (),
         is_shared: bool = False,
     ) -> None:
-        """`is_shared`: it was a limit that others use up too, such as an address's."""
+        """`is_shared`: others use the same limit, such as that of an address."""
         super().__init__(message, param=param, retry_after_s=retry_after_s)
         self.allowances = allowances
         self.is_shared = is_shared
@@ -118,12 +121,12 @@ class KeyReused(Refused):
     status = 422
 
 
-class PassExpired(Refused):
+class TokenExpired(Refused):
     code = "token_expired"
     status = 401
 
 
-class PassInvalid(Refused):
+class TokenInvalid(Refused):
     code = "token_invalid"
     status = 401
 

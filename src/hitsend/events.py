@@ -1,9 +1,9 @@
-"""Everything that can happen between Send and the last word.
+"""Every event of a turn, from Send to the last word.
 
-This union is hitsend's one vocabulary. The turn log stores it, `transcript` folds it, every
-wire format is a view of it. To show a person something new, add an event here first:
-`make generate` writes its TypeScript twin to web/src/api/events.gen.ts, and both type
-checkers then point at every place that has to learn it.
+The turn log stores these events, `transcript` folds them, and every wire format is a view of
+them. To show something new, add an event here first: `make generate` writes its TypeScript type
+to web/src/api/events.gen.ts, and both type checkers then point at every place that must handle
+it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,25 +26,25 @@ from hitsend.messages import (
 )
 
 Action: TypeAlias = Literal["next", "variant", "continue"]
-"""A new message, another answer to the same message, or more of an answer that was cut short."""
+"""A new message, another answer to the same message, or more of an answer that was cut off."""
 
 Ending: TypeAlias = Literal["stop", "length", "tool_calls", "stopped", "interrupted", "failed"]
-"""Why an answer ended: by itself, out of room, to call a tool, by the person, by our crash
-or restart, or by an error."""
+"""Why an answer ended: by itself, at the length limit, to call a tool, stopped by the user, by a
+crash or restart of the server, or by an error."""
 
 Delay: TypeAlias = Literal["queue", "loading"]
-"""What an answer waits for: its turn among other answers, or its model."""
+"""An answer waits in the queue, or for its model to load."""
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, tag=True, tag_field="type"):
-    """Something that happened. `AnyEvent` below is the closed list.
+    """Base of all events; `AnyEvent` below is the closed list.
 
-    None can refer to itself, and running turns hold a hundred thousand of them: the collector
-    need not walk over them, which would stop every stream for a tenth of a second."""
+    `gc=False`: events hold no cycles, and running turns hold a hundred thousand of them. Walking
+    over them would stop every stream for 0.1 s."""
 
 
 class TurnStarted(Event, frozen=True):
-    """The message was admitted and has its ids. Nothing is stored yet."""
+    """The message was admitted and its ids are known. Nothing is stored yet."""
 
     turn_id: str
     conversation_id: str
@@ -54,24 +54,31 @@ class TurnStarted(Event, frozen=True):
     is_first_turn: bool
     created_at: float
     sampling: Sampling
+    weights_sha256: str | UnsetType = UNSET
+    """The weights that answer. Unset for a remote engine, which does not tell."""
+    request_id: str | UnsetType = UNSET
+    """The request that sent the message: its `x-request-id`."""
+    turn_trace_id: str | UnsetType = UNSET
+    """The client's id for the turn, or one of ours."""
+    cluster_region: str | UnsetType = UNSET
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A stretch of the prompt that came from one place."""
+    """A part of the prompt with one source."""
 
     source: Source
     num_messages: int
     num_chars: int
     num_tokens: int = 0
-    """As the model counts them. Not known in older records."""
+    """As the model counts them. 0 in older records."""
 
 
 class ContextBuilt(Event, frozen=True):
-    """What the model is shown, in the order it sees it, and what of the conversation it is not."""
+    """The context was built: what the model sees, in order, and which messages were left out."""
 
     sections: tuple[Section, ...]
     seen: Seen | None = None
-    """None where that is the newest messages alone."""
+    """None if the model sees only the newest messages."""
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -85,23 +92,23 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PromptEncoded(Event, frozen=True):
-    """The prompt as the model reads it, and where each stretch of it came from."""
+    """The prompt was encoded for the model, with the source of each span of tokens."""
 
     num_tokens: int
     num_window_tokens: int
     num_dropped_messages: int
     """Oldest messages left out because they did not fit."""
     is_exact: bool
-    """False where the engine cannot count and the number is an estimate."""
+    """False if the number is an estimate, because the engine cannot count tokens."""
     spans: tuple[Span, ...]
 
 
 class TurnAccepted(Event, frozen=True):
-    """The message is stored. From here on nothing is dropped in silence."""
+    """The message is stored. From here on every failure is an event of this turn."""
 
 
 class MessageAdded(Event, frozen=True):
-    """A message that is whole from the start: what the person said."""
+    """A complete message was added: the user's."""
 
     message_id: str
     parent_id: str | None
@@ -109,7 +116,7 @@ class MessageAdded(Event, frozen=True):
 
 
 class AnswerStarted(Event, frozen=True):
-    """An empty answer, about to be filled."""
+    """An empty answer was started."""
 
     message_id: str
     parent_id: str | None
@@ -117,30 +124,32 @@ class AnswerStarted(Event, frozen=True):
 
 
 class PromptWarmed(Event, frozen=True):
-    """The beginning of the prompt was read, or was being read, before Send was pressed."""
+    """The beginning of the prompt was prefilled, or was being prefilled, before Send."""
 
     is_whole: bool
-    """False where that was still going on when the message came."""
+    """False if prefill was still running when the message came."""
     num_tokens: int
-    """How much of the prompt was to be read ahead."""
+    """Number of prompt tokens to prefill."""
     read_ms: float
-    """What reading it took, which nobody has to wait for now."""
+    """How long prefill took: waiting time saved."""
+    num_new_tokens: int | UnsetType = UNSET
+    """The tokens that were not in the KV cache before. Unset in logs of earlier versions."""
 
 
 class AnswerDelayed(Event, frozen=True):
-    """The answer has to wait before its prompt is read. May come again while it waits.
+    """The answer waits before prefill. May come several times.
 
-    `loading` comes only where a model left memory, or died, after the turn was accepted: the
-    prompt is counted before that, which waits for the model without a word. Until then the
-    engine's status tells that it is loading."""
+    `loading` comes only if a model left memory, or died, after the turn was accepted. Counting
+    the prompt's tokens before that also waits for the model, without an event; the engine's
+    status then says that it is loading."""
 
     reason: Delay
     num_ahead: int
-    """How many other answers wait before this one."""
+    """Number of answers in the queue before this one."""
 
 
 class PromptRead(Event, frozen=True):
-    """The engine has read the prompt; the next thing is the first word."""
+    """The engine has prefilled the prompt; the first token comes next."""
 
     num_cached_tokens: int
     num_evaluated_tokens: int
@@ -149,36 +158,36 @@ class PromptRead(Event, frozen=True):
 
 
 class TextArrived(Event, frozen=True):
-    """Some tokens, in the order they came. Several arrivals may be merged into one."""
+    """Some tokens of the answer, in order. Neighbouring events may be merged into one."""
 
     text: str
     tokens: tuple[Token, ...] = ()
     first_word_ms: float | UnsetType = UNSET
-    """Only where the first word is among them: when it came, counted from Send."""
+    """Time from Send to the first word. Set only on the event with the first word."""
     num_searched_tokens: int | UnsetType = UNSET
-    """Of a beam search: tokens evaluated since the last arrival, of which there may be none yet."""
+    """For a beam search: tokens evaluated since the previous event."""
 
 
 class ToolCallArrived(Event, frozen=True):
-    """The model asked for a tool."""
+    """The model called a tool."""
 
     call: ToolCall
 
 
 class ToolReturned(Event, frozen=True):
-    """What came of a tool the model asked for. The answer goes on, knowing it."""
+    """A tool returned its result. The answer continues with it."""
 
     result: ToolResult
 
 
 class MemoriesChanged(Event, frozen=True):
-    """The person asked to have something remembered or forgotten, or might want to."""
+    """Memories were added or removed at the user's request, or suggested."""
 
     changed: tuple[ChangedMemory, ...]
 
 
 class AnswerFinished(Event, frozen=True):
-    """The answer is whole, or as whole as it will get."""
+    """The answer has ended."""
 
     message_id: str
     ending: Ending
@@ -186,21 +195,22 @@ class AnswerFinished(Event, frozen=True):
 
 
 class TitleChosen(Event, frozen=True):
-    """The conversation was given its name. A better one may come after the turn has ended."""
+    """The conversation got a title. A better one may follow after the turn has ended."""
 
     title: str
     revision: int
 
 
 class TurnFinished(Event, frozen=True):
-    """The end of a turn that went as it should, or that the person or a restart cut short. Only a
-    title, or a memory that is suggested, may follow."""
+    """The turn ended: normally, stopped by the user, or interrupted by a restart."""
 
     ending: Ending
+    has_afterword: bool | UnsetType = UNSET
+    """Set if a title or a suggested memory may follow."""
 
 
 class TurnFailed(Event, frozen=True):
-    """The end of a turn that did not. What was said so far is kept."""
+    """The turn failed. The text so far is kept."""
 
     code: str
     message: str
@@ -230,7 +240,7 @@ AnyEvent: TypeAlias = (
 
 
 class Stamped(msgspec.Struct, frozen=True, gc=False):
-    """An event with its place in the turn: gapless from 1, and when it was stored."""
+    """An event with its number in the turn, gapless from 1, and its time."""
 
     seq: int
     at_ms: float
@@ -241,24 +251,31 @@ encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(AnyEvent).decode
 
 
-def merged(events: Iterable[AnyEvent]) -> list[AnyEvent]:
-    """The same events with each run of text as one arrival. Folds to the same transcript."""
+ENDS = TurnFinished, TurnFailed
+
+
+def is_end(event: AnyEvent) -> bool:
+    """Whether the event ends its turn."""
+    return isinstance(event, ENDS)
+
+
+def merge_texts(events: Iterable[AnyEvent]) -> list[AnyEvent]:
+    """Joins each run of TextArrived into one. The result folds to the same transcript."""
     result: list[AnyEvent] = []
     for is_text, run in groupby(events, lambda event: isinstance(event, TextArrived)):
-        several = list(run)
-        result += [joined(cast(list[TextArrived], several))] if is_text else several
+        neighbours = list(run)
+        result += [join_texts(cast(list[TextArrived], neighbours))] if is_text else neighbours
     return result
 
 
-def joined(arrivals: Sequence[TextArrived]) -> TextArrived:
-    """Several arrivals of text as one."""
+def join_texts(arrivals: Sequence[TextArrived]) -> TextArrived:
     if len(arrivals) == 1:
         return arrivals[0]
-    told = (arrival.first_word_ms for arrival in arrivals)
+    times = (arrival.first_word_ms for arrival in arrivals)
     searched = [n for arrival in arrivals if (n := arrival.num_searched_tokens) is not UNSET]
     return TextArrived(
         "".join(arrival.text for arrival in arrivals),
         tuple(chain.from_iterable(arrival.tokens for arrival in arrivals)),
-        next((first_word_ms for first_word_ms in told if first_word_ms is not UNSET), UNSET),
+        next((first_word_ms for first_word_ms in times if first_word_ms is not UNSET), UNSET),
         sum(searched) if searched else UNSET,
     )

@@ -1,7 +1,7 @@
-"""A queue with one reader, which costs next to nothing while it is empty.
+"""A small queue with one reader.
 
-asyncio's own holds three kilobytes of deques, and every page that is open has several. Where its
-room is bounded, writers take turns: who finds it full is let in before whoever comes later.
+An asyncio.Queue takes 3 kB, and every open page has several. A bounded mailbox is fair: writers
+that wait for room enter in order.
 """
 
 import asyncio
@@ -11,52 +11,53 @@ T = TypeVar("T")
 
 
 class Mailbox(Generic[T]):
-    __slots__ = ("_letters", "_reader", "_room", "_waiting")
+    __slots__ = ("_items", "_max_items", "_reader", "_writers")
 
-    def __init__(self, room: int | None = None) -> None:
-        self._room = room
-        self._letters: list[T] = []
+    def __init__(self, max_items: int | None = None) -> None:
+        self._max_items = max_items
+        self._items: list[T] = []
         self._reader: asyncio.Future[None] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
-        """For room; the first is the next."""
+        self._writers: list[asyncio.Future[None]] = []
+        """Waiting for room, in order."""
 
     def empty(self) -> bool:
-        return not self._letters
+        """Called by uvicorn, for which a mailbox stands in for an asyncio.Queue."""
+        return not self._items
 
     def full(self) -> bool:
-        return self._room is not None and len(self._letters) >= self._room
+        return self._max_items is not None and len(self._items) >= self._max_items
 
-    def put_nowait(self, letter: T) -> None:
-        """Whether or not there is room."""
-        self._letters.append(letter)
+    def put_nowait(self, item: T) -> None:
+        """Adds the item even when the mailbox is full."""
+        self._items.append(item)
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
-    async def put(self, letter: T) -> None:
-        """Who gives up while waiting has put nothing."""
+    async def put(self, item: T) -> None:
+        """Waits for room. If cancelled while waiting, nothing is added."""
         try:
-            if self.full() or self._waiting:
-                await self._queue_up()
-            self.put_nowait(letter)
+            if self.full() or self._writers:
+                await self._wait_for_room()
+            self.put_nowait(item)
         finally:
-            self._call_next()
+            self._wake_next_writer()
 
     async def get(self) -> T:
-        while not self._letters:
+        while not self._items:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
-        letter = self._letters.pop(0)
-        self._call_next()
-        return letter
+        item = self._items.pop(0)
+        self._wake_next_writer()
+        return item
 
-    async def _queue_up(self) -> None:
-        called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(called)
+    async def _wait_for_room(self) -> None:
+        has_room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._writers.append(has_room)
         try:
-            await called
+            await has_room
         finally:
-            self._waiting.remove(called)
+            self._writers.remove(has_room)
 
-    def _call_next(self) -> None:
-        if self._waiting and not self.full() and not self._waiting[0].done():
-            self._waiting[0].set_result(None)
+    def _wake_next_writer(self) -> None:
+        if self._writers and not self.full() and not self._writers[0].done():
+            self._writers[0].set_result(None)

@@ -1,4 +1,4 @@
-"""What people and models say. Pure values: no clocks, no storage, no I/O."""
+"""Messages, tokens, usage and sampling. Pure values: no clocks, no storage, no I/O."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -22,15 +22,14 @@ Source: TypeAlias = Literal[
     "user",
     "answer",
 ]
-"""Where a piece of the prompt came from. `template` is the model's own scaffolding, `answer` the
-beginning of the answer that is continued, `recalled` an older part of the conversation that is
-shown again because it is about the question."""
+"""Source of a part of the prompt. `template` is the model's chat template, `answer` the beginning
+of the answer that is continued, `recalled` an older exchange that is relevant to the question."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
     text: str
     source: Source | UnsetType = UNSET
-    """Where it came from, if not from where its message did: a note in front of a question."""
+    """Set if it differs from the message's source, as for a note in front of a question."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", tag_field="kind"):
@@ -56,67 +55,66 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What a person would read of it."""
+        """The text parts, joined."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
     def own_text(self) -> str:
-        """The same, without notes that were put in front of it."""
+        """The text without notes in front of it."""
         texts = (part for part in self.parts if isinstance(part, Text))
         return "".join(part.text for part in texts if part.source is UNSET)
 
 
-def source_of(part: Part, message: Message) -> Source:
-    """Where a part of the message came from."""
+def part_source(part: Part, message: Message) -> Source:
     if isinstance(part, Text) and part.source is not UNSET:
         return part.source
     return message.source
 
 
-class Begun(Message, frozen=True):
-    """An answer that was cut short and is to be continued."""
+class PartialAnswer(Message, frozen=True):
+    """An answer that was cut off and is to be continued."""
 
     token_ids: tuple[int, ...] = ()
-    """The very tokens it was written in, where the same model goes on and all are known."""
+    """Its tokens, if the same model continues and all of them are known."""
 
 
 MemoryChange: TypeAlias = Literal["added", "removed", "suggested"]
 
 
 class ChangedMemory(msgspec.Struct, frozen=True):
-    """A memory that came or went in a turn. What it says is the memory's alone: who deletes it
-    finds it nowhere else."""
+    """A memory added, removed or suggested in a turn. The text is stored only in the memory, so
+    that deleting the memory deletes it everywhere."""
 
     memory_id: str
     change: MemoryChange
 
 
 class UsedPrompt(msgspec.Struct, frozen=True):
-    """A prompt of ours that a turn was asked with."""
+    """A prompt of the library that a turn used."""
 
     name: str
     version: int
     experiment_id: str | UnsetType = UNSET
-    """The comparison of versions it was chosen by, if any."""
+    """The experiment that chose the version, if any."""
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What the model saw before it answered, besides the newest messages: by name only."""
+    """What the model saw besides the newest messages, by id."""
 
     starts_at: str | None = None
-    """The first message of the conversation that was shown whole. None: all were."""
+    """The first message of the conversation that was in the prompt. None: all were."""
     memories: tuple[str, ...] = ()
     recalled: tuple[str, ...] = ()
-    """Older answers that were shown again, each with its question."""
+    """Older answers in the prompt, each with its question."""
     summaries: tuple[str, ...] = ()
     num_dropped_messages: int = 0
-    """In no summary either, and not recalled."""
+    """Messages that were not in the prompt, nor summarised or recalled."""
     prompts: tuple[UsedPrompt, ...] = ()
     changed: tuple[ChangedMemory, ...] = ()
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A function the model may ask for. `parameters` is its JSON Schema, as JSON."""
+    """A function the model may call. `parameters` is its JSON Schema, as JSON."""
 
     name: str
     description: str
@@ -125,27 +123,29 @@ class Tool(msgspec.Struct, frozen=True):
 
 StopString: TypeAlias = Annotated[str, Meta(min_length=1, max_length=256)]
 Bias: TypeAlias = tuple[Annotated[int, Meta(ge=0)], Annotated[float, Meta(ge=-100, le=100)]]
-"""A token id, and how much likelier (or less) it is made."""
+"""A token id and the bias added to its logit."""
 
 
 Policy: TypeAlias = Literal["sample", "greedy", "beam"]
-"""How an answer is looked for: by chance among the likely tokens, always the likeliest token, or
-the likeliest of several answers followed side by side."""
+"""Decoding policy: random sampling, always the likeliest token, or beam search."""
 
 NUM_BEAMS = 4
-"""How many answers a beam search follows, if not said."""
+"""Default width of a beam search."""
 MAX_BEAM_TOKENS = 512
-"""Every token of a beam search is weighed once for each beam."""
-UNBIASED = ("presence_penalty", "frequency_penalty", "logit_bias", "json_schema")
-"""Left out of a beam search, which weighs what the model itself would say."""
+"""A beam search evaluates every token once per beam."""
+BIASING_FIELDS = ("presence_penalty", "frequency_penalty", "logit_bias", "json_schema")
+"""Not allowed in a beam search, which compares unmodified probabilities."""
+
+
+MAX_SEED = 2**32 - 2
 
 
 class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the next token is chosen. Out of range is refused, never clamped in silence; so is what
-    contradicts its policy.
+    """Sampling parameters. Values out of range, or in conflict with the policy, are refused, not
+    clamped.
 
-    None is what nobody said. Whoever has a default fills it in; what is still None at the engine is
-    the model's own.
+    None means unset: defaults of prompts and settings fill it in; the engine uses the model's
+    default for what is still None.
     """
 
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
@@ -155,26 +155,27 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     presence_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
     frequency_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
     repeat_penalty: Annotated[float, Meta(ge=0.1, le=10)] | None = None
-    seed: Annotated[int, Meta(ge=0, le=2**32 - 2)] | None = None
+    seed: Annotated[int, Meta(ge=0, le=MAX_SEED)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=1_048_576)] | None = None
     stop: Annotated[tuple[StopString, ...], Meta(max_length=4)] | None = None
     logit_bias: Annotated[tuple[Bias, ...], Meta(max_length=300)] | None = None
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
-    """How many alternatives to record for each token."""
+    """Number of alternatives to record per token."""
     json_schema: str | None = None
-    """JSON Schema, as JSON, that the answer is made to follow. One object and nothing after it:
-    engines are sent it as it is."""
+    """JSON Schema of the answer, as JSON: one object and nothing after it, because engines get it
+    verbatim."""
     policy: Policy | None = None
     num_beams: Annotated[int, Meta(ge=2, le=8)] | None = None
-    """How many answers a beam search follows."""
+    """Width of a beam search."""
 
     @property
-    def said(self) -> dict[str, object]:
+    def explicit(self) -> dict[str, object]:
+        """The fields that are set."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property
-    def num_followed(self) -> int:
-        """How many answers are looked into side by side."""
+    def num_hypotheses(self) -> int:
+        """Number of answers decoded side by side."""
         return (self.num_beams or NUM_BEAMS) if self.policy == "beam" else 1
 
     def __post_init__(self) -> None:
@@ -186,7 +187,7 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self._check_beam()
 
     def _check_beam(self) -> None:
-        biased = [name for name in UNBIASED if getattr(self, name)]
+        biased = [name for name in BIASING_FIELDS if getattr(self, name)]
         if self.repeat_penalty not in (None, 1.0):
             biased.append("repeat_penalty")
         if biased:
@@ -203,24 +204,24 @@ def _is_object(text: str) -> bool:
     return True
 
 
-UNTOLD = -1
-"""The id of a token where the engine does not tell."""
+UNKNOWN_ID = -1
+"""Token id if the engine does not report it."""
 
 
 class Token(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One token the model chose. `token_id` may be UNTOLD."""
+    """A token of the answer. `token_id` may be UNKNOWN_ID."""
 
     token_id: int
     text: str
-    """The characters this token completed: empty while a character is still in pieces."""
+    """The characters this token completed; empty while a character is incomplete."""
     logprob: float | None
     at_ms: float
-    """When it arrived, counted from the moment the engine was asked."""
+    """Time of arrival since the request to the engine."""
     top: tuple["Alternative", ...] = ()
 
 
 class Alternative(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A token the model might have chosen instead."""
+    """Another likely token at the same position."""
 
     token_id: int
     text: str
@@ -228,7 +229,7 @@ class Alternative(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What a turn cost, in tokens and milliseconds, as the engine counted it."""
+    """Tokens and milliseconds of a turn, as the engine counted them."""
 
     num_input_tokens: int = 0
     num_cached_tokens: int = 0
@@ -238,16 +239,16 @@ class Usage(msgspec.Struct, frozen=True):
     decode_ms: float = 0.0
     is_estimated: bool = False
     first_word_ms: float | UnsetType = UNSET
-    """From Send to the first word. Not there while nothing was said, and in older records."""
+    """Time from Send to the first word. Absent before the first word, and in older records."""
     entropy: float | UnsetType = UNSET
-    """How open the choice of a token was on average, in bits. At least: what was not recorded of a
-    distribution counts as one token. Not there where no alternatives were recorded."""
+    """Mean entropy of the token distributions, in bits: a lower bound, because unrecorded
+    alternatives count as one token. Absent if no alternatives were recorded."""
     surprisal: float | UnsetType = UNSET
-    """How unlikely the chosen tokens were on average, in bits, where that is known."""
+    """Mean surprisal of the chosen tokens, in bits, if their probabilities are known."""
     is_truncated: bool = False
-    """The answer ended for lack of room."""
+    """The answer ended because the window was full."""
     num_searched_tokens: int | UnsetType = UNSET
-    """Tokens evaluated for all hypotheses of a beam search, of which the answer is one."""
+    """Tokens evaluated for all hypotheses of a beam search."""
 
 
 Rating: TypeAlias = Literal["up", "down"]
@@ -255,7 +256,7 @@ Reason: TypeAlias = Literal["wrong", "not_helpful", "unsafe", "style", "other"]
 
 
 class Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person thinks of an answer."""
+    """A user's rating of an answer."""
 
     rating: Rating
     reason: Reason | None = None

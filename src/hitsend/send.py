@@ -1,68 +1,82 @@
-"""What a turn starts from: the Send as it came in, and the Turn it becomes once admitted."""
+"""A `Send` is a request as it came in; a `Turn` is a Send that was admitted."""
 
 import hashlib
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from hitsend.errors import TooLarge
 from hitsend.events import Action, TurnStarted
 from hitsend.messages import Message, Sampling, Text, Tool
 
 
-class Warmth(msgspec.Struct, frozen=True):
-    """What was read ahead of a Send, while it was being typed."""
+class WarmPrefix(msgspec.Struct, frozen=True):
+    """The start of the prompt that was prefilled while the message was typed."""
 
     is_whole: bool
-    """False where the reading still went on when the message came."""
+    """False when the prefill was still running as the message came."""
     model: str
     ids: tuple[int, ...]
-    """The tokens. Only a prompt that begins with them is any warmer for it."""
+    """The prefilled tokens. They help only a prompt that begins with them."""
+    num_new_tokens: int
+    """The others were in the KV cache before the message was typed."""
     read_ms: float
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True):
-    """What arrived at the door, already parsed. Who sent it has been checked."""
+    """A request, parsed. The sender is authenticated."""
 
     user_id: str
     model: str = "auto"
     sampling: Sampling = Sampling()
     action: Action = "next"
     conversation_id: str | None = None
-    """None begins a new conversation."""
+    """None for a new conversation."""
     parent_id: str | None = None
-    """What the message follows; for a variant, the message to answer again; to continue, the
+    """The message before this one; for a variant, the message to answer again; to continue, the
     answer that was cut short."""
     is_temporary: bool = False
-    """The conversation that this begins is in no list, has no memory, and is gone after a day."""
+    """The new conversation is in no list, uses no memory, and is erased after a day."""
     message_id: str | None = None
     text: str = ""
     given: tuple[Message, ...] = ()
-    """An API call brings its whole context along and belongs to no conversation."""
+    """The whole context of an API call, which belongs to no conversation."""
     tools: tuple[Tool, ...] = ()
     must_call: bool = False
-    """The answer has to be a call of one of the tools."""
+    """The answer has to be a tool call."""
     key: str | None = None
-    """The same key asks for the same turn, however often it comes."""
+    """The idempotency key: the same key gets the same turn."""
     key_id: str | None = None
-    """The API key it came with."""
+    """The API key it was sent with."""
     address: str | None = None
-    """Where it came from."""
-    warmth: Warmth | None = None
+    """The address of the client."""
+    request_id: str | UnsetType = UNSET
+    turn_trace_id: str | UnsetType = UNSET
+    warm_prefix: WarmPrefix | None = msgspec.field(default=None, name="warmth")
+    """NOTE: `fingerprint` hashes the encoded names, so they stay the same across upgrades."""
 
     @property
     def has_memory(self) -> bool:
-        """A key is for programs: what a person wants remembered is not theirs to see or change."""
+        """API keys are for programs, which neither see nor change a person's memories."""
         return not self.is_temporary and self.key_id is None
 
     @property
     def fingerprint(self) -> str:
-        """Of what is asked for: not of how it came, or of what it is called."""
-        asked = msgspec.structs.replace(self, key=None, key_id=None, address=None, warmth=None)
+        """A hash of the request, without its keys, address and ids."""
+        asked = msgspec.structs.replace(
+            self,
+            key=None,
+            key_id=None,
+            address=None,
+            request_id=UNSET,
+            turn_trace_id=UNSET,
+            warm_prefix=None,
+        )
         return hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A Send that will be answered, with the ids everything about it goes by."""
+    """A Send that was admitted, with its ids and settings."""
 
     turn_id: str
     conversation_id: str
@@ -71,7 +85,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     send: Send
     model: str
     num_window_tokens: int
+    has_room_beside: bool = False
+    """Whether the engine may write a title while it answers."""
     sampling: Sampling
+    weights_sha256: str | UnsetType = UNSET
+    cluster_region: str | UnsetType = UNSET
     created_at: float
 
     @property
@@ -83,7 +101,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return self.send.conversation_id is None
 
     @property
-    def started(self) -> TurnStarted:
+    def started_event(self) -> TurnStarted:
         return TurnStarted(
             turn_id=self.turn_id,
             conversation_id=self.conversation_id,
@@ -92,18 +110,22 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
             is_first_turn=self.is_first,
             created_at=self.created_at,
             sampling=self.sampling,
+            weights_sha256=self.weights_sha256,
+            request_id=self.send.request_id,
+            turn_trace_id=self.send.turn_trace_id,
+            cluster_region=self.cluster_region,
         )
 
     @property
-    def said(self) -> Message | None:
-        """What the person says in this turn, if anything."""
+    def user_message(self) -> Message | None:
+        """The person's message, if there is one."""
         if self.is_api or self.send.action != "next":
             return None
         return Message("user", (Text(self.send.text),), "user")
 
     @property
     def question_id(self) -> str | None:
-        """The message that the answer follows."""
+        """The parent of the answer."""
         return self.send.message_id if self.send.action == "next" else self.send.parent_id
 
 

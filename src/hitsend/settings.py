@@ -1,8 +1,8 @@
-"""All settings in one place, read once at start, passed by hand.
+"""All settings, read once at start and passed explicitly.
 
 A value comes from the command line, else the environment (HITSEND_NAME), else the TOML file
-(HITSEND_CONFIG, or config.toml in the configuration directory), else its default. A value
-that does not parse stops the start and names where it stands.
+(HITSEND_CONFIG, or config.toml in the configuration directory), else its default. An invalid
+value stops the start; the error names the flag, variable or file.
 """
 
 import ipaddress
@@ -26,69 +26,76 @@ Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 
 
 class BadSetting(Refused):
-    """The message names the variable, flag or file that holds what does not parse."""
+    """The message names the variable, flag or file of the invalid value."""
 
     code = "bad_setting"
 
 
-def about(text: str) -> Meta:
+def _help(text: str) -> Meta:
     return Meta(description=text)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    host: Annotated[str, about("Address to listen on.")] = "127.0.0.1"
+    host: Annotated[str, _help("Address to listen on.")] = "127.0.0.1"
     port: Annotated[
         int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")
     ] = 8765
     insecure: Annotated[
-        bool, about("Listen beyond loopback without TLS, e.g. behind a proxy that has it.")
+        bool, _help("Listen beyond loopback without TLS, e.g. behind a proxy with TLS.")
     ] = False
-    tls_cert: Annotated[Path | None, about("Certificate chain (PEM) to serve HTTPS with.")] = None
-    tls_key: Annotated[Path | None, about("Private key (PEM) of the certificate.")] = None
+    tls_cert: Annotated[Path | None, _help("Certificate chain (PEM) to serve HTTPS with.")] = None
+    tls_key: Annotated[Path | None, _help("Private key (PEM) of the certificate.")] = None
     allowed_hosts: Annotated[
         str,
-        about("Names, with commas between, under which the page may be opened, e.g. by a proxy."),
+        _help("Host names under which the page may be opened, separated by commas."),
     ] = ""
     trusted_proxies: Annotated[
         str,
-        about(
-            "Addresses or networks, with commas between, of proxies to be believed who is calling "
-            "and whether by HTTPS (X-Forwarded-For, X-Forwarded-Proto)."
+        _help(
+            "Addresses or networks of trusted proxies, separated by commas: their X-Forwarded-For "
+            "and X-Forwarded-Proto headers count."
         ),
     ] = ""
-    data_dir: Annotated[Path, about("Where the database lives.")] = Path(
+    data_dir: Annotated[Path, _help("Directory of the database.")] = Path(
         platformdirs.user_data_dir("hitsend")
     )
-    models_dir: Annotated[Path, about("Where model weights live.")] = (
+    models_dir: Annotated[Path, _help("Directory of the model weights.")] = (
         Path(platformdirs.user_cache_dir("hitsend")) / "models"
     )
+    cluster_region: Annotated[
+        str, _help("Region of this server, shown in each stream and its record.")
+    ] = "local"
     sync: Annotated[
         Literal["normal", "full"],
-        about("`normal` survives a crash of hitsend; `full` also a power cut, and is slower."),
+        _help("`normal` survives a crash of hitsend; `full` also a power cut, and is slower."),
     ] = "normal"
 
     engine: Annotated[
         Literal["llama", "scripted", "remote"],
-        about("What answers: a local model, a script, or an OpenAI-compatible server."),
+        _help("The engine: a local model, a script, or an OpenAI-compatible server."),
     ] = "llama"
-    engine_url: Annotated[str | None, about("Address of the remote engine.")] = None
-    engine_key: Annotated[str | None, about("API key of the remote engine.")] = None
+    engine_url: Annotated[str | None, _help("Address of the remote engine.")] = None
+    engine_key: Annotated[str | None, _help("API key of the remote engine.")] = None
     engine_wait_s: Annotated[
-        Seconds, about("How long a message waits for an engine that is starting.")
+        Seconds, _help("Longest wait of a message for an engine that is starting.")
     ] = 30.0
     engine_silence_s: Annotated[
-        Seconds, about("How long an engine may be silent in an answer before it counts as lost.")
+        Seconds, _help("Silence in an answer after which an engine counts as lost.")
     ] = 300.0
+    engine_first_token_s: Annotated[
+        Seconds,
+        _help("The same before the first token, where the remote engine runs nothing else for us."),
+    ] = 60.0
     llama_server: Annotated[
-        Path | None, about("A llama-server binary to run instead of the built-in one.")
+        Path | None, _help("A llama-server binary to run instead of the built-in one.")
     ] = None
     model: Annotated[
-        str, about("Catalogue name, path of a GGUF file, or hub name; `auto` is the default model.")
+        str, _help("Catalogue name, path of a GGUF file, or hub name; `auto` is the default model.")
     ] = "auto"
-    hub_url: Annotated[str | None, about("Address of a model hub, for models by hub name.")] = None
+    hub_url: Annotated[str | None, _help("Address of a model hub, for models by hub name.")] = None
     embeddings: Annotated[
         Literal["minilm", "words", "off"],
-        about(
+        _help(
             "How texts are compared: by meaning (a small model, fetched at the first need), by "
             "their words, or not at all. The scripted engine always uses words."
         ),
@@ -100,74 +107,74 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     num_window_tokens: Annotated[
         int, Meta(ge=256, le=1_048_576, description="Context window of each answer, in tokens.")
     ] = 8192
-    max_answer_tokens: Annotated[Count, about("Longest answer, in tokens.")] = 2048
+    max_answer_tokens: Annotated[Count, _help("Longest answer, in tokens.")] = 2048
     num_alternatives: Annotated[
         int,
         Meta(
             ge=0,
             le=20,
-            description="Likely tokens to record for each token of a chat, for looking inside: "
-            "with local models of 500 MB and more, which are no slower for it.",
+            description="Likely tokens to record per token of a chat, for the inspector: with "
+            "local models of 500 MB and more, which are no slower for it.",
         ),
     ] = 3
-    instructions: Annotated[str, about("System instructions every conversation starts with.")] = (
+    instructions: Annotated[str, _help("System instructions every conversation starts with.")] = (
         "You are a helpful assistant. Answer in Markdown, clearly and briefly."
     )
 
     max_turns: Annotated[
-        Count, about("Answers under way at once, waiting ones included. Further ones are told 503.")
+        Count,
+        _help(
+            "Answers in progress at once, waiting ones included. Further requests get a 503, and "
+            "a person who has more of them than are free a 429."
+        ),
     ] = 512
     drain_s: Annotated[
         float,
-        Meta(ge=0, le=3600, description="How long answers may go on when hitsend is to stop."),
+        Meta(ge=0, le=3600, description="Time for running answers to finish when hitsend stops."),
     ] = 10.0
     resume_s: Annotated[
-        Seconds, about("How long after its end a stream can still be read from where it broke.")
+        Seconds, _help("Time after its end during which a broken stream can be resumed.")
     ] = 600.0
     prewarm: Annotated[
-        bool, about("Have the model read a conversation while a message is typed. Stores nothing.")
+        bool, _help("Prefill the conversation while a message is typed. Stores nothing.")
     ] = True
     autocomplete: Annotated[
-        bool, about("Suggest how a message might go on, on machines that are fast enough for it.")
+        bool, _help("Suggest completions while typing, on machines that are fast enough.")
     ] = True
-    model_titles: Annotated[
-        bool, about("Let the model find a better title once a first answer is there.")
-    ] = True
+    model_titles: Annotated[bool, _help("Let the model write titles of new conversations.")] = True
     gate: Annotated[
         Literal["off", "auto", "always"],
-        about("Ask browsers for a proof of work: never, under load or abuse, or always."),
+        _help("Ask browsers for a proof of work: never, under load or abuse, or always."),
     ] = "auto"
     gate_difficulty: Annotated[
-        int, Meta(ge=1, le=24, description="Bits of work a proof takes at first; load adds to it.")
+        int, Meta(ge=1, le=24, description="Bits of work per proof; load adds to it.")
     ] = 12
     telemetry: Annotated[
-        bool, about("Take in how fast pages were and which errors they had. No text is in it.")
+        bool, _help("Collect latencies and errors of pages, without any text.")
     ] = True
-    currency: Annotated[str, about("What prices of tokens are in, as the usage page says it.")] = (
-        "USD"
-    )
+    currency: Annotated[str, _help("Currency of token prices on the usage page.")] = "USD"
 
-    max_body_bytes: Annotated[Count, about("Largest request body.")] = 4_194_304
-    max_import_bytes: Annotated[
-        Count, about("Largest file of conversations a person may bring along.")
-    ] = 268_435_456
-    max_message_chars: Annotated[Count, about("Longest message a person may send.")] = 1_000_000
+    max_body_bytes: Annotated[Count, _help("Largest request body.")] = 4_194_304
+    max_import_bytes: Annotated[Count, _help("Largest file that can be imported.")] = 268_435_456
+    max_message_chars: Annotated[Count, _help("Longest message, in characters.")] = 1_000_000
     session_days: Annotated[
-        int, Meta(ge=1, le=400, description="Days until a signed-in browser has to sign in again.")
+        int, Meta(ge=1, le=400, description="Days after which a browser must sign in again.")
     ] = 30
     allow_sharing: Annotated[
-        bool, about("People may share conversations by a link. If not, no such link can be read.")
+        bool, _help("Allow sharing conversations by link. If off, existing links cannot be read.")
     ] = True
     sign_in_tries: Annotated[
-        Count, about("Failed sign-ins a minute from one address, before it has to wait.")
+        Count, _help("Failed sign-ins per minute and address before it must wait.")
     ] = 10
     pad: Annotated[
         Literal[0, 8, 16, 32],
-        about("Deltas are padded to a multiple of this, so their length tells less."),
+        _help("Deltas are padded to a multiple of this, so that their length reveals less."),
     ] = 16
-    heartbeat_s: Annotated[Seconds, about("Silence after which a stream says it is alive.")] = 10.0
+    heartbeat_s: Annotated[
+        Seconds, _help("Seconds of silence after which a stream sends a heartbeat.")
+    ] = 10.0
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], about("How much to log.")
+        Literal["debug", "info", "warning", "error"], _help("How much to log.")
     ] = "info"
 
     @property
@@ -176,19 +183,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 SECRET = frozenset({"engine_key"})
-"""Shown as set or not, never as what they are."""
+"""Shown only as set or unset."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
     settings: Settings
     origins: Mapping[str, str]
-    """Where each value came from: `default`, a variable, a file, or a flag."""
+    """The origin of each value: `default`, a variable, a file, or a flag."""
 
 
 def load(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Loaded:
-    """Each layer over the one below it. A flag that is None was not given."""
+    """Merges file, environment and flags, later ones first. A flag of None is unset."""
     given = _from_file(environ) | _from_environment(environ) | _from_flags(flags)
-    values = {name: _parsed(name, value, origin) for name, (value, origin) in given.items()}
+    values = {name: _parse(name, value, origin) for name, (value, origin) in given.items()}
     origins = {name: given[name][1] if name in given else "default" for name in NAMES}
     return Loaded(msgspec.structs.replace(Settings(), **values), origins)
 
@@ -197,7 +204,7 @@ NAMES = Settings.__struct_fields__
 HINTS = get_type_hints(Settings, include_extras=True)
 
 Layer: TypeAlias = dict[str, tuple[object, str]]
-"""Setting to its raw value and where that stands."""
+"""The raw value and the origin of each setting."""
 
 
 def _from_file(environ: Mapping[str, str]) -> Layer:
@@ -220,7 +227,7 @@ def _from_environment(environ: Mapping[str, str]) -> Layer:
     variables = {PREFIX + name.upper(): name for name in NAMES}
     found = sorted(key for key in environ if key.startswith(PREFIX))
     for variable in found:
-        if variable not in variables and variable not in ELSEWHERE:
+        if variable not in variables and variable not in OTHER_VARIABLES:
             raise BadSetting(f"{variable} is set, but hitsend has no such setting.")
     return {
         variables[variable]: (environ[variable], variable)
@@ -229,9 +236,9 @@ def _from_environment(environ: Mapping[str, str]) -> Layer:
     }
 
 
-ELSEWHERE = frozenset(PREFIX + name for name in ("CONFIG", "URL", "KEY", "CRASH_AT"))
-"""Variables that are not settings of the server: the file itself, what a client uses, and where
-a test wants a crash."""
+OTHER_VARIABLES = frozenset(PREFIX + name for name in ("CONFIG", "URL", "KEY", "CRASH_AT"))
+"""Variables that are no settings of the server: the file, the client's address and key, and the
+crash point of a test."""
 
 
 def _from_flags(flags: Mapping[str, object]) -> Layer:
@@ -242,15 +249,15 @@ def _from_flags(flags: Mapping[str, object]) -> Layer:
     }
 
 
-def _parsed(name: str, value: object, origin: str) -> object:
+def _parse(name: str, value: object, origin: str) -> object:
     try:
-        return msgspec.convert(value, HINTS[name], strict=False, dec_hook=_path)
+        return msgspec.convert(value, HINTS[name], strict=False, dec_hook=_convert_path)
     except msgspec.ValidationError as error:
         shown = "" if name in SECRET else f" {value!r}"
         raise BadSetting(f"{origin} is{shown}, which does not fit `{name}`: {error}.") from None
 
 
-def _path(kind: type, value: object) -> object:
+def _convert_path(kind: type, value: object) -> object:
     if kind is Path and isinstance(value, str | Path):
         return Path(value).expanduser()
     raise NotImplementedError(kind)
@@ -264,14 +271,14 @@ def is_loopback(host: str) -> bool:
 
 
 def check_binding(settings: Settings) -> None:
-    """Passwords and everything people write would travel readable."""
+    """Refuses to listen beyond loopback without TLS: passwords would be readable."""
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise BadSetting("--tls-cert and --tls-key belong together: one of them is missing.")
     if settings.tls_cert and settings.tls_key:
         _check_certificate(settings.tls_cert, settings.tls_key)
-    for proxy in listed(settings.trusted_proxies):
+    for proxy in split_list(settings.trusted_proxies):
         _check_proxy(proxy)
-    for name in listed(settings.allowed_hosts):
+    for name in split_list(settings.allowed_hosts):
         _check_name(name)
     if is_loopback(settings.host) or settings.insecure or settings.tls_cert:
         return
@@ -281,8 +288,8 @@ def check_binding(settings: Settings) -> None:
     )
 
 
-def listed(value: str) -> list[str]:
-    """What stands between the commas."""
+def split_list(value: str) -> list[str]:
+    """Splits at commas."""
     return [name.strip() for name in value.split(",") if name.strip()]
 
 
@@ -302,7 +309,7 @@ def _check_certificate(certificate: Path, key: Path) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Written as in an address bar it would never fit, and everyone would be turned away."""
+    """Refuses a URL or a port: it would match no Host header, and nobody could open the page."""
     is_address = name.count(":") > 1 and "[" not in name
     if not name.isascii() or "/" in name or (":" in name and not is_address):
         raise BadSetting(

@@ -1,5 +1,4 @@
-"""What a tool of ours is: something a model may ask for while it answers. Pure values; what a tool
-does is its own affair."""
+"""Tools that a model may call while it answers. Each tool is a function that runs one call."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
@@ -11,17 +10,15 @@ from hitsend.events import AnyEvent
 from hitsend.messages import ToolCall
 
 
-class Done(msgspec.Struct, frozen=True):
-    """What came of a call."""
-
+class CallResult(msgspec.Struct, frozen=True):
     output: str
     notes: tuple[Note, ...] = ()
-    """What the model is told of it, in front of the question."""
+    """Notes about the call, shown to the model in front of the question."""
     events: tuple[AnyEvent, ...] = ()
 
 
-Use: TypeAlias = Callable[[ToolCall], Awaitable[Done]]
-"""Raises Refused where what was asked for is not done."""
+Tool: TypeAlias = Callable[[ToolCall], Awaitable[CallResult]]
+"""Raises Refused when the call is not carried out."""
 
-Tools: TypeAlias = Mapping[str, Use]
-"""By the names models call them."""
+Tools: TypeAlias = Mapping[str, Tool]
+"""By the name that the model calls."""

@@ -1,7 +1,7 @@
-"""The messages of a turn, as a fold over its events.
+"""Folds the events of a turn into its messages.
 
-What was streamed, stored, resumed and replayed is this same fold, so it cannot differ. The
-browser runs it too (web/src/turn/apply.ts); tests/turns/ holds both to the same result.
+Streaming, storing, resuming and replaying all use this fold, so they cannot differ. The
+browser has its own (web/src/turn/apply.ts); tests/turns/ holds both to the same result.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from hitsend.events import (
     TurnFailed,
     TurnFinished,
     TurnStarted,
-    merged,
+    merge_texts,
 )
 from hitsend.messages import Part, Role, Seen, Text, Usage
 
@@ -40,7 +40,7 @@ Status: TypeAlias = Literal["in_progress", "finished", "partial", "failed"]
 PARTIAL: frozenset[Ending] = frozenset({"stopped", "interrupted"})
 
 
-class Said(msgspec.Struct, frozen=True):
+class FoldedMessage(msgspec.Struct, frozen=True):
     """One message of the turn, with its place in the conversation's tree."""
 
     message_id: str
@@ -50,11 +50,11 @@ class Said(msgspec.Struct, frozen=True):
     status: Status
     ending: Ending | None = None
     usage: Usage | None = None
-    """As far as it is known: an answer cut short has cost what it has cost."""
+    """Also set for an answer cut short: the tokens counted so far."""
     problem: str | None = None
-    """Why it failed, as the person was told."""
+    """Why it failed, in the words shown to the user."""
     seen: Seen | None = None
-    """Of an answer: what else the model saw, where that was anything."""
+    """For an answer: the ids of memories, summaries and other context the model saw."""
 
     @property
     def text(self) -> str:
@@ -62,7 +62,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    messages: tuple[Said, ...] = ()
+    messages: tuple[FoldedMessage, ...] = ()
     title: str | None = None
     ending: Ending | None = None
     """None while the turn runs."""
@@ -73,67 +73,86 @@ class Transcript(msgspec.Struct, frozen=True):
 EMPTY = Transcript()
 
 
+class OutputCounts:
+    """Tokens and times of texts, without the texts."""
+
+    def __init__(self) -> None:
+        self.num_tokens = 0
+        self.num_searched_tokens: int | UnsetType = UNSET
+        self.first_word_ms: float | UnsetType = UNSET
+
+    def add(self, arrived: TextArrived) -> "OutputCounts":
+        self.num_tokens += len(arrived.tokens)
+        if arrived.num_searched_tokens is not UNSET:
+            self.num_searched_tokens = (self.num_searched_tokens or 0) + arrived.num_searched_tokens
+        if arrived.first_word_ms is not UNSET:
+            self.first_word_ms = arrived.first_word_ms
+        return self
+
+
 def fold(events: Iterable[AnyEvent]) -> Transcript:
-    # Merged first: text added piece by piece would copy a long answer once for every piece.
-    return reduce(apply, merged(events), EMPTY)
+    # Merge first: appending token by token would copy a long answer once per token.
+    return reduce(apply, merge_texts(events), EMPTY)
 
 
 def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
     match event:
         case MessageAdded(message_id=message_id, parent_id=parent_id, message=message):
-            said = Said(message_id, parent_id, message.role, message.parts, "finished")
-            return _with(transcript, messages=(*transcript.messages, said))
+            added = FoldedMessage(message_id, parent_id, message.role, message.parts, "finished")
+            return _replace(transcript, messages=(*transcript.messages, added))
         case AnswerStarted(message_id=message_id, parent_id=parent_id):
-            said = Said(message_id, parent_id, "assistant", (), "in_progress", seen=transcript.seen)
-            return _with(transcript, messages=(*transcript.messages, said))
+            said = FoldedMessage(
+                message_id, parent_id, "assistant", (), "in_progress", seen=transcript.seen
+            )
+            return _replace(transcript, messages=(*transcript.messages, said))
         case ContextBuilt(seen=seen):
-            return _with(transcript, seen=seen)
+            return _replace(transcript, seen=seen)
         case MemoriesChanged():
-            return _with_changed(transcript, event)
+            return _add_memory_changes(transcript, event)
         case PromptRead():
-            return _with_last(transcript, usage=_usage_of_prompt(event))
+            return _replace_last(transcript, usage=_prompt_usage(event))
         case TextArrived(text=text):
             last = transcript.messages[-1]
-            usage = _with_output(last.usage or Usage(), event)
-            return _with_last(transcript, parts=_appended(last.parts, text), usage=usage)
+            usage = _add_output(last.usage or Usage(), OutputCounts().add(event))
+            return _replace_last(transcript, parts=_append_text(last.parts, text), usage=usage)
         case ToolCallArrived(call=call):
-            return _with_last(transcript, parts=(*transcript.messages[-1].parts, call))
+            return _replace_last(transcript, parts=(*transcript.messages[-1].parts, call))
         case ToolReturned(result=result):
-            return _with_last(transcript, parts=(*transcript.messages[-1].parts, result))
+            return _replace_last(transcript, parts=(*transcript.messages[-1].parts, result))
         case AnswerFinished(ending=ending, usage=usage):
-            return _closed(transcript, ending, usage)
+            return _end_last(transcript, ending, usage)
         case TitleChosen(title=title):
-            return _with(transcript, title=title)
+            return _replace(transcript, title=title)
         case TurnFinished(ending=ending):
-            return _with(_closed(transcript, ending), ending=ending)
+            return _replace(_end_last(transcript, ending), ending=ending)
         case TurnFailed():
-            failed = _closed(transcript, "failed", problem=event.message)
-            return _with(failed, ending="failed", failure=event)
+            failed = _end_last(transcript, "failed", problem=event.message)
+            return _replace(failed, ending="failed", failure=event)
         case TurnStarted() | PromptEncoded() | TurnAccepted() | PromptWarmed() | AnswerDelayed():
             return transcript
         case _:
             assert_never(event)
 
 
-def _with(transcript: Transcript, **changes: object) -> Transcript:
+def _replace(transcript: Transcript, **changes: object) -> Transcript:
     return msgspec.structs.replace(transcript, **changes)
 
 
-def _with_last(transcript: Transcript, **changes: object) -> Transcript:
+def _replace_last(transcript: Transcript, **changes: object) -> Transcript:
     *before, last = transcript.messages
-    return _with(transcript, messages=(*before, msgspec.structs.replace(last, **changes)))
+    return _replace(transcript, messages=(*before, msgspec.structs.replace(last, **changes)))
 
 
-def _with_changed(transcript: Transcript, event: MemoriesChanged) -> Transcript:
-    """Told with the answer, whether it has begun, has ended, or is yet to come."""
+def _add_memory_changes(transcript: Transcript, event: MemoriesChanged) -> Transcript:
+    """Changes belong to the answer, whether it has ended or is yet to start."""
     before = transcript.seen or Seen()
     seen = msgspec.structs.replace(before, changed=before.changed + event.changed)
-    changed = _with(transcript, seen=seen)
+    changed = _replace(transcript, seen=seen)
     is_answering = bool(transcript.messages) and transcript.messages[-1].role == "assistant"
-    return _with_last(changed, seen=seen) if is_answering else changed
+    return _replace_last(changed, seen=seen) if is_answering else changed
 
 
-def _usage_of_prompt(read: PromptRead) -> Usage:
+def _prompt_usage(read: PromptRead) -> Usage:
     return Usage(
         num_input_tokens=read.num_cached_tokens + read.num_evaluated_tokens,
         num_cached_tokens=read.num_cached_tokens,
@@ -142,45 +161,51 @@ def _usage_of_prompt(read: PromptRead) -> Usage:
     )
 
 
-def _with_output(usage: Usage, arrived: TextArrived) -> Usage:
-    total = usage.num_output_tokens + len(arrived.tokens)
+def add_counts(transcript: Transcript, counts: OutputCounts) -> Transcript:
+    """Folds texts that were only counted."""
+    usage = transcript.messages[-1].usage or Usage()
+    return _replace_last(transcript, usage=_add_output(usage, counts))
+
+
+def _add_output(usage: Usage, counts: OutputCounts) -> Usage:
+    total = usage.num_output_tokens + counts.num_tokens
     counted = msgspec.structs.replace(usage, num_output_tokens=total)
-    if arrived.num_searched_tokens is not UNSET:
-        searched = (counted.num_searched_tokens or 0) + arrived.num_searched_tokens
+    if counts.num_searched_tokens is not UNSET:
+        searched = (counted.num_searched_tokens or 0) + counts.num_searched_tokens
         counted = msgspec.structs.replace(counted, num_searched_tokens=searched)
-    return _with_first_word(counted, arrived.first_word_ms)
+    return _set_first_word(counted, counts.first_word_ms)
 
 
-def _with_first_word(usage: Usage, first_word_ms: float | UnsetType) -> Usage:
+def _set_first_word(usage: Usage, first_word_ms: float | UnsetType) -> Usage:
     if first_word_ms is UNSET:
         return usage
     return msgspec.structs.replace(usage, first_word_ms=first_word_ms)
 
 
-def _appended(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
-    """Text that follows text is one text."""
+def _append_text(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
+    """Extends the last part if it is text."""
     if parts and isinstance(parts[-1], Text):
         return (*parts[:-1], Text(parts[-1].text + text))
     return (*parts, Text(text)) if text else parts
 
 
-def _closed(
+def _end_last(
     transcript: Transcript,
     ending: Ending,
     usage: Usage | None = None,
     problem: str | None = None,
 ) -> Transcript:
-    """The last message ends here, unless it already has."""
+    """Ends the last message, unless it has ended already."""
     if not transcript.messages or transcript.messages[-1].status != "in_progress":
         return transcript
     so_far = transcript.messages[-1].usage
     if usage and so_far:
-        usage = _with_first_word(usage, so_far.first_word_ms)  # which no engine can know
+        usage = _set_first_word(usage, so_far.first_word_ms)  # no engine measures it
     usage = usage or so_far
-    status = status_at(ending)
-    return _with_last(transcript, status=status, ending=ending, usage=usage, problem=problem)
+    status = status_after(ending)
+    return _replace_last(transcript, status=status, ending=ending, usage=usage, problem=problem)
 
 
-def status_at(ending: Ending) -> Status:
-    """What an answer is once it has ended so."""
+def status_after(ending: Ending) -> Status:
+    """Returns the status of an answer with this ending."""
     return "partial" if ending in PARTIAL else "failed" if ending == "failed" else "finished"

@@ -1,7 +1,4 @@
-"""How sure a model was of what it said, by the probabilities its tokens came with.
-
-A few sums for each token, and two means at the end. A token without probabilities tells nothing.
-"""
+"""Mean entropy and surprisal of an answer's tokens. Tokens without probabilities are skipped."""
 
 import math
 from collections.abc import Iterable
@@ -14,16 +11,14 @@ NUM_DECIMALS = 3
 
 
 class Uncertainty:
-    """Of one answer, as far as it was heard."""
-
     def __init__(self) -> None:
         self._entropy, self._num_with_top = 0.0, 0
         self._surprisal, self._num_with_logprob = 0.0, 0
 
-    def hear(self, tokens: Iterable[Token]) -> None:
+    def add(self, tokens: Iterable[Token]) -> None:
         for token in tokens:
             if token.top:
-                self._entropy += entropy_of(token.top)
+                self._entropy += entropy_bits(token.top)
                 self._num_with_top += 1
             if token.logprob is not None:
                 self._surprisal -= token.logprob / math.log(2)
@@ -38,8 +33,8 @@ class Uncertainty:
         return _mean(self._surprisal, self._num_with_logprob)
 
 
-def entropy_of(top: Iterable[Alternative]) -> float:
-    """In bits, and at least: all that is not among the likeliest counts as one token."""
+def entropy_bits(top: Iterable[Alternative]) -> float:
+    """A lower bound: the probability mass outside of `top` counts as one token."""
     entropy, rest = 0.0, 1.0
     for alternative in top:
         probability = math.exp(alternative.logprob)

@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with the screen as it stands, in both themes."""
+"""Finds accessibility problems of the current screen with axe-core, in both themes."""
 
 from typing import Any, Literal
 
@@ -12,22 +12,22 @@ ALL = {
     "rules": {name: {"enabled": True} for name in ("target-size", "label-content-name-mismatch")},
 }
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-"""All that can differ between one theme and the other."""
+"""The rules whose result depends on the theme."""
 
 RUN = """
 async (options) => {
     const painted = () => new Promise((done) => requestAnimationFrame(done));
     await painted().then(painted);
-    const found = await axe.run(document, {
+    const result = await axe.run(document, {
         ...options, resultTypes: ['violations'], preload: false });
-    return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all, none }) =>
+    return result.violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all, none }) =>
         `${id}: ${[...any, ...all, ...none].map(({ message }) => message).join(' ')} ${html}`));
 }
 """
 
 
-def faults(page: Page) -> list[str]:
-    """Every rule in the light, and those about colour in the dark as well."""
+def accessibility_problems(page: Page) -> list[str]:
+    """Runs every rule in the light theme, and those about colour in the dark theme too."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     return [*_run(page, "light", ALL), *_run(page, "dark", COLOURS)]
@@ -35,4 +35,4 @@ def faults(page: Page) -> list[str]:
 
 def _run(page: Page, theme: Literal["light", "dark"], options: dict[str, Any]) -> list[str]:
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    return [f"{theme}: {fault}" for fault in page.evaluate(RUN, options)]
+    return [f"{theme}: {problem}" for problem in page.evaluate(RUN, options)]

@@ -8,10 +8,10 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.browser.world import PATIENCE_MS, ROOT, Network, Person, Server
 
 FEATURES_OFF = [
-    # Two pages behind an address bar that nobody sees: half a second of a core for each person.
+    # Popup pages of the address bar, which cost half a second of a core per person.
     "WebUIOmniboxPopup",
     "WebUIOmniboxAimPopup",
-    # Playwright turns these off, and only the last such flag counts.
+    # Playwright disables these; only the last --disable-features flag counts, so repeat them.
     "AimEnabled",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
@@ -38,12 +38,12 @@ FLAGS = [
 
 
 @pytest.fixture
-def server(tmp_path: Path, found: Callable[[Path], Path]) -> Iterator[Server]:
+def server(tmp_path: Path, copy_database: Callable[[Path], Path]) -> Iterator[Server]:
     if not (ROOT / "src/hitsend/server/static/index.html").is_file():
         pytest.fail(
             "The page has not been built. Run `npm ci && npm run build` in web/, or `make run`."
         )
-    running = Server(found(tmp_path).parent)
+    running = Server(copy_database(tmp_path).parent)
     running.start()
     yield running
     running.stop()
@@ -51,9 +51,9 @@ def server(tmp_path: Path, found: Callable[[Path], Path]) -> Iterator[Server]:
 
 @pytest.fixture
 def network(server: Server) -> Iterator[Network]:
-    between = Network(server.port)
-    yield between
-    between.close()
+    proxy = Network(server.port)
+    yield proxy
+    proxy.close()
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +70,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def service_workers() -> Literal["allow", "block"]:
-    """One that takes over the page lets calls pass that a test holds back."""
+    """Blocked, because a service worker lets requests pass that a test intercepts."""
     return "block"
 
 
@@ -80,23 +80,23 @@ def new_person(
 ) -> Iterator[Callable[[], Person]]:
     people: list[Person] = []
 
-    def come() -> Person:
+    def create() -> Person:
         context = browser.new_context(service_workers=service_workers)
         people.append(Person(context.new_page(), server))
         return people[-1]
 
-    yield come
-    noted = [note for person in people for note in person.noted]
+    yield create
+    violations = [one for person in people for one in person.violations]
     for person in people:
         person.page.context.close()
-    assert noted == []
+    assert violations == []
 
 
 @pytest.fixture
 def ada(new_person: Callable[[], Person]) -> Person:
-    """The first person here, who has just become the administrator."""
+    """The first person, who is the administrator."""
     person = new_person()
-    person.come_in("ada", "first")
+    person.register("ada", "first")
     return person
 
 
@@ -105,5 +105,5 @@ def bob(ada: Person, new_person: Callable[[], Person]) -> Person:
     """A member, invited by ada."""
     person = new_person()
     invite = ada.post("invites", {})["path"].rsplit("/", 1)[1]
-    person.come_in("bob", "sign-up", invite=invite)
+    person.register("bob", "sign-up", invite=invite)
     return person

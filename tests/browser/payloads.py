@@ -1,4 +1,4 @@
-"""Text that would like to be more than text. Each calls `pwned`, or reaches for evil.example."""
+"""Hostile texts. Each tries to call `pwned` or to load something from evil.example."""
 
 SCRIPTS = [
     "<script>pwned()</script>",
@@ -165,7 +165,7 @@ ODDITIES = [
     "W" * 3_000,
     "\u0e47" * 300,
 ]
-"""Naughty strings: they attack nobody, and break what was not made for them."""
+"""Naughty strings: harmless, but they break careless code."""
 
 HOSTILE = {
     "scripts": SCRIPTS,

@@ -1,9 +1,9 @@
-"""The approved pictures of the main screens, and how the page of today is held against them.
+"""Compares screenshots of the main screens with the approved ones.
 
     APPROVE_PICTURES=1 python -m pytest tests/browser/test_pictures.py
 
-takes them anew: look at what `git diff` shows before it is committed. The bundled fonts draw all
-words but code, so another version of Chromium may differ a little, within the tolerance.
+takes them again: look at `git diff` before committing. Code is drawn in a font of the system, so
+another machine may differ a little, within the tolerance.
 """
 
 import base64
@@ -17,8 +17,8 @@ from playwright.sync_api import Page
 
 APPROVED = Path(__file__).parent / "approved"
 IS_APPROVING = os.environ.get("APPROVE_PICTURES") == "1"
-MOST_OFF = 0.005
-"""The share of pixels that may look different."""
+MAX_DIFFERENT = 0.005
+"""The share of pixels that may differ."""
 
 RICH = """## How a circle grows
 
@@ -50,7 +50,7 @@ def area(radius: float) -> float:
 
 ![a circle](https://pictures.example.org/circle.png)
 """
-"""An answer with everything that an answer can have."""
+"""An answer with every kind of Markdown."""
 
 COMPARE = """
 async ({ taken, approved, most }) => {
@@ -62,7 +62,7 @@ async ({ taken, approved, most }) => {
         context.drawImage(picture, 0, 0);
         return context.getImageData(0, 0, canvas.width, canvas.height);
     };
-    // The 256 commonest colours as they are, and each other one as the nearest of them.
+    // Reduces the picture to its 256 commonest colours.
     const draw = ({ data, width, height }) => {
         const colours = Uint32Array.from({ length: width * height }, (_, i) =>
             (data[4 * i] << 16) | (data[4 * i + 1] << 8) | data[4 * i + 2]);
@@ -99,44 +99,44 @@ async ({ taken, approved, most }) => {
 
 
 class Album:
-    """Holds pictures against the approved ones. What is off is laid into `folder`, to be seen."""
+    """Compares pictures with the approved ones. Writes those that differ to `folder`."""
 
-    def __init__(self, easel: Page, folder: Path) -> None:
-        self._easel = easel
+    def __init__(self, page: Page, folder: Path) -> None:
+        self._page = page
         self._folder = folder
-        self.complaints: list[str] = []
+        self.differences: list[str] = []
 
-    def hold(self, name: str, picture: bytes) -> None:
+    def compare(self, name: str, picture: bytes) -> None:
         path = APPROVED / f"{name}.png"
-        approved = _address(path.read_bytes()) if path.is_file() else None
-        found: Any = self._easel.evaluate(
-            COMPARE, {"taken": _address(picture), "approved": approved, "most": MOST_OFF}
+        approved = _data_url(path.read_bytes()) if path.is_file() else None
+        found: Any = self._page.evaluate(
+            COMPARE, {"taken": _data_url(picture), "approved": approved, "most": MAX_DIFFERENT}
         )
-        if found["share"] <= MOST_OFF:
+        if found["share"] <= MAX_DIFFERENT:
             return
         if IS_APPROVING:
             APPROVED.mkdir(exist_ok=True)
             path.write_bytes(_png(**found["now"]))
         else:
-            self._complain(name, found)
+            self._report(name, found)
 
-    def _complain(self, name: str, found: dict[str, Any]) -> None:
+    def _report(self, name: str, found: dict[str, Any]) -> None:
         new = self._folder / f"{name}.png"
         new.write_bytes(_png(**found["now"]))
         if found["difference"] is not None:
             new.with_suffix(".difference.png").write_bytes(_png(**found["difference"]))
-        self.complaints.append(
-            f"{name}: {found['share']:.1%} is off, see {new} and its difference. "
-            "If it is meant to be so, run again with APPROVE_PICTURES=1."
+        self.differences.append(
+            f"{name}: {found['share']:.1%} differs, see {new} and its difference. "
+            "If that is intended, run again with APPROVE_PICTURES=1."
         )
 
 
-def _address(png: bytes) -> str:
+def _data_url(png: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode()}"
 
 
 def _png(width: int, height: int, palette: list[int], pixels: str) -> bytes:
-    """Pixels that are numbers of shades. Far smaller than what a browser writes."""
+    """Encodes a palette image, which is far smaller than the PNG of a browser."""
     numbers = base64.b64decode(pixels)
     rows = (b"\0" + numbers[width * y : width * (y + 1)] for y in range(height))
     chunks = {

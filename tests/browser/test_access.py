@@ -1,11 +1,11 @@
-"""Everybody can use every screen: by what axe finds, by the keyboard alone, by what is read out."""
+"""Accessibility of every screen: axe rules, keyboard use and announcements."""
 
 import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, expect
-from tests.browser.axe import faults
+from tests.browser.axe import accessibility_problems
 from tests.browser.pictures import RICH
 from tests.browser.test_sidebar import make_folder, sidebar, take, talk
 from tests.browser.world import PASSWORD, Person, intercept
@@ -32,12 +32,13 @@ LISTEN = """
 () => {
     const live = '[role=status], [role=alert], [role=log], [aria-live]:not([aria-live=off])';
     const regionOf = (node) => (node instanceof Element ? node : node.parentElement)?.closest(live);
-    window.heard = [];
+    window.announced = [];
     new MutationObserver((changes) => {
         const regions = changes.flatMap(({ target, addedNodes }) =>
             [target, ...addedNodes].map(regionOf));
         for (const region of new Set(regions)) {
-            if (region && region.textContent.trim()) window.heard.push(region.textContent.trim());
+            const text = region?.textContent.trim();
+            if (text) window.announced.push(text);
         }
     }).observe(document.body, { childList: true, subtree: true, characterData: true });
 }
@@ -63,7 +64,7 @@ UNSEEN = """
 
 @pytest.fixture(params=SIZES)
 def visitor(request: pytest.FixtureRequest, new_person: Callable[[], Person]) -> Person:
-    """Nobody has an account yet. They are at a phone or at a laptop."""
+    """A visitor on a phone or a laptop, before the first account exists."""
     person = new_person()
     width, height = SIZES[request.param]
     person.page.set_viewport_size({"width": width, "height": height})
@@ -82,19 +83,19 @@ def has_drawer(person: Person) -> bool:
 
 
 def open_list(person: Person) -> None:
-    """A phone has it in a drawer."""
+    """Opens the conversation list, which is a drawer on a phone."""
     person.draft.wait_for()
     if has_drawer(person):
         person.button("Open menu").click()
 
 
 def check(person: Person, shown: Locator) -> None:
-    """Whatever was opened last is there, and nothing about the whole screen is wrong."""
+    """Waits for an element, and checks the whole screen."""
     expect(shown.first).to_be_visible()
-    assert faults(person.page) == []
+    assert accessibility_problems(person.page) == []
 
 
-def test_the_way_in(visitor: Person, new_person: Callable[[], Person]) -> None:
+def test_sign_in_pages_are_accessible(visitor: Person, new_person: Callable[[], Person]) -> None:
     page = visitor.page
     check(visitor, page.get_by_role("heading", name="Create the first account"))
     visitor.button("Create account").click()
@@ -115,7 +116,7 @@ def test_the_way_in(visitor: Person, new_person: Callable[[], Person]) -> None:
     check(visitor, page.get_by_role("heading", name="The server cannot be reached"))
 
 
-def test_a_chat_that_has_not_begun(user: Person) -> None:
+def test_a_new_chat_is_accessible(user: Person) -> None:
     page = user.page
     check(user, page.get_by_role("heading", name="What is on your mind?"))
     user.draft.fill("/")
@@ -125,7 +126,7 @@ def test_a_chat_that_has_not_begun(user: Person) -> None:
     check(user, page.get_by_role("dialog", name="Models"))
 
 
-def test_a_conversation_and_what_can_be_done_with_it(user: Person) -> None:
+def test_a_conversation_and_its_actions_are_accessible(user: Person) -> None:
     page = user.page
     user.ask(f"!script\n{RICH}")
     check(user, user.answers.get_by_role("table"))
@@ -151,7 +152,7 @@ def test_a_conversation_and_what_can_be_done_with_it(user: Person) -> None:
     check(user, inside.get_by_role("heading", name="Tokens of the answer"))
 
 
-def test_an_answer_that_is_arriving_and_one_that_failed(user: Person) -> None:
+def test_a_running_and_a_failed_answer_are_accessible(user: Person) -> None:
     user.say("!script hang=20 pace=1ms")
     check(user, user.stop)
     user.stop.click()
@@ -165,7 +166,7 @@ def test_an_answer_that_is_arriving_and_one_that_failed(user: Person) -> None:
     user.page.context.set_offline(False)
 
 
-def test_the_settings(user: Person, new_person: Callable[[], Person]) -> None:
+def test_the_settings_are_accessible(user: Person, new_person: Callable[[], Person]) -> None:
     page = user.page
     guest = new_person()
     guest.visit(user.post("invites", {})["path"])
@@ -186,7 +187,7 @@ def test_the_settings(user: Person, new_person: Callable[[], Person]) -> None:
     check(user, settings)
 
 
-def test_the_list_of_conversations(user: Person) -> None:
+def test_the_conversation_list_is_accessible(user: Person) -> None:
     page = user.page
     user.post("import", [talk("Planets", "About heliotropes"), talk("Stars", days=3)])
     page.reload()
@@ -210,7 +211,7 @@ def test_the_list_of_conversations(user: Person) -> None:
     check(user, page.get_by_text("Nothing is archived."))
 
 
-def test_the_palette_and_the_shortcuts(user: Person) -> None:
+def test_the_palette_and_the_shortcuts_are_accessible(user: Person) -> None:
     page = user.page
     user.post("import", [talk("Planets", "About heliotropes")])
     page.reload()
@@ -225,7 +226,9 @@ def test_the_palette_and_the_shortcuts(user: Person) -> None:
     check(user, page.get_by_role("dialog", name="Keyboard shortcuts"))
 
 
-def test_what_was_shared_and_what_is_gone(user: Person, new_person: Callable[[], Person]) -> None:
+def test_shared_and_revoked_pages_are_accessible(
+    user: Person, new_person: Callable[[], Person]
+) -> None:
     user.ask(f"!script\n{RICH}")
     conversation_id = user.page.url.rsplit("/", 1)[1]
     share = user.post(
@@ -241,7 +244,7 @@ def test_what_was_shared_and_what_is_gone(user: Person, new_person: Callable[[],
     check(user, user.page.get_by_role("heading", name="This conversation cannot be opened"))
 
 
-def test_in_german_and_from_right_to_left(user: Person) -> None:
+def test_the_page_is_accessible_in_german_and_right_to_left(user: Person) -> None:
     page = user.page
     user.ask(f"!script\n{RICH}")
     page.evaluate("document.documentElement.dir = 'rtl'")
@@ -253,15 +256,15 @@ def test_in_german_and_from_right_to_left(user: Person) -> None:
     check(user, page.get_by_role("dialog", name="Einstellungen"))
 
 
-def test_an_answer_is_announced_when_it_begins_and_ends_and_not_by_every_word(ada: Person) -> None:
+def test_an_answer_is_announced_when_it_begins_and_ends_only(ada: Person) -> None:
     ada.page.evaluate(LISTEN)
     ada.ask("!script tokens=200 pace=5ms batch=2")
     expect(ada.page.get_by_role("status").filter(has_text="Answer finished")).to_be_attached()
-    heard: list[str] = ada.page.evaluate("window.heard")
+    announced: list[str] = ada.page.evaluate("window.announced")
 
-    assert heard[0] == "Answering"
-    assert re.fullmatch(r"Answer finished, \d+ words", heard[-1])
-    assert len(heard) <= 3
+    assert announced[0] == "Answering"
+    assert re.fullmatch(r"Answer finished, \d+ words", announced[-1])
+    assert len(announced) <= 3
 
 
 def test_the_keyboard_alone_is_enough(new_person: Callable[[], Person]) -> None:
@@ -308,7 +311,7 @@ def test_the_keyboard_alone_is_enough(new_person: Callable[[], Person]) -> None:
     expect(person.draft).to_be_focused()
 
 
-def test_nothing_moves_for_those_who_asked_for_less_motion(ada: Person) -> None:
+def test_reduced_motion_stops_every_animation(ada: Person) -> None:
     page = ada.page
     page.emulate_media(reduced_motion="reduce")
     page.reload()
@@ -322,7 +325,7 @@ def test_nothing_moves_for_those_who_asked_for_less_motion(ada: Person) -> None:
         assert running(ada) == []
 
 
-def test_the_focus_can_be_seen_when_the_system_chooses_the_colours(ada: Person) -> None:
+def test_the_focus_is_visible_in_forced_colors_mode(ada: Person) -> None:
     page = ada.page
     ada.ask("Hello")
     page.emulate_media(forced_colors="active")
@@ -338,7 +341,7 @@ def test_the_focus_can_be_seen_when_the_system_chooses_the_colours(ada: Person) 
 
 
 def tab_to(wanted: Locator, keys: str = "Tab") -> None:
-    """Presses Tab until it is there, however many things are on the way, within reason."""
+    """Presses Tab until the element has the focus."""
     for _ in range(60):
         if wanted.evaluate("(element) => element === document.activeElement"):
             return
@@ -347,13 +350,13 @@ def tab_to(wanted: Locator, keys: str = "Tab") -> None:
 
 
 def running(person: Person) -> list[str]:
-    """What moves for long enough to be seen, once what has just begun is painted."""
+    """The visible animations that are running after the next paint."""
     names: list[str] = person.page.evaluate(RUNNING)
     return names
 
 
 def unseen_stops(person: Person, num_stops: int) -> list[str]:
-    """Where the focus goes, and nobody sees it."""
+    """The tab stops without a visible focus ring."""
     unseen: list[str] = []
     for _ in range(num_stops):
         person.page.keyboard.press("Tab")

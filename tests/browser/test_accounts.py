@@ -1,4 +1,4 @@
-"""The way in and the way out, and that nobody sees what is not theirs."""
+"""Signing up, in and out, and the separation of accounts."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ def test_the_first_visitor_becomes_the_administrator(new_person: Callable[[], Pe
     expect(person.open_settings()).to_contain_text("Signed in as ada, administrator.")
 
 
-def test_who_signs_out_is_out_until_they_sign_in_again(ada: Person) -> None:
+def test_signing_out_ends_the_session_until_the_next_sign_in(ada: Person) -> None:
     ada.ask("Remember me.")
     address = ada.page.url
     ada.draft.fill("What I have not said yet.")
@@ -42,7 +42,7 @@ def test_a_wrong_password_is_refused_with_a_sentence(
     expect(stranger.page.get_by_label("Name")).to_have_value("ada")
 
 
-def test_what_is_missing_is_said_at_its_field(new_person: Callable[[], Person]) -> None:
+def test_an_empty_field_shows_its_problem(new_person: Callable[[], Person]) -> None:
     person = new_person()
     person.visit()
     person.page.get_by_label("Password").fill("short")
@@ -54,7 +54,7 @@ def test_what_is_missing_is_said_at_its_field(new_person: Callable[[], Person]) 
     )
 
 
-def test_another_person_sees_nothing_of_it(ada: Person, bob: Person) -> None:
+def test_another_person_sees_no_conversation_of_the_first(ada: Person, bob: Person) -> None:
     ada.ask("My secret is heliotrope.")
     expect(bob.page.get_by_text("Your conversations will be listed here.")).to_be_visible()
     bob.page.goto(ada.page.url)
@@ -62,5 +62,5 @@ def test_another_person_sees_nothing_of_it(ada: Person, bob: Person) -> None:
     bob.page.get_by_label("Search conversations").fill("heliotrope")
     expect(bob.page.get_by_text("Nothing found for “heliotrope”.")).to_be_visible()
 
-    # Nothing but what bob typed himself.
+    # Only what bob typed himself.
     assert bob.page.content().count("heliotrope") == 1

@@ -2,7 +2,7 @@ import re
 from collections.abc import Callable
 
 from playwright.sync_api import Request, expect
-from tests.browser.test_delivery import ENDLESS, in_full
+from tests.browser.test_delivery import ENDLESS, check_answer_complete
 from tests.browser.world import Network, Person, Server, wait_until
 
 WORDS = " ".join(f"word{number}" for number in range(120))
@@ -12,8 +12,8 @@ BEFORE_SILENCE = " ".join(WORDS.split()[:20])
 AT_ITS_END = "(list) => list.scrollHeight - list.scrollTop - list.clientHeight < 40"
 
 
-class Returns:
-    """How often the page has come back to a turn: over the socket, or over HTTP."""
+class Resumes:
+    """Counts how often the page resumed a turn, over the socket or HTTP."""
 
     def __init__(self, person: Person) -> None:
         self.count = 0
@@ -31,12 +31,12 @@ class Returns:
         self.count += request.url.endswith("/f/conversation/resume")
 
 
-def test_an_answer_is_seen_growing(ada: Person) -> None:
-    ada.listen("[aria-busy=true] .prose", "[^]+")
+def test_an_answer_is_shown_while_it_grows(ada: Person) -> None:
+    ada.record_announcements("[aria-busy=true] .prose", "[^]+")
     ada.ask(SLOWLY)
 
-    assert len(ada.heard) > 2
-    assert all(WORDS.startswith(seen.strip()) for seen in ada.heard)
+    assert len(ada.announced) > 2
+    assert all(WORDS.startswith(seen.strip()) for seen in ada.announced)
     assert ada.answer_text == WORDS
     expect(ada.answers.last).to_contain_text(re.compile(r"\d+ tokens · [\d,.]+ tokens/s"))
 
@@ -62,7 +62,7 @@ def test_stopping_keeps_what_was_said(ada: Person) -> None:
     assert ada.answer_text == BEFORE_SILENCE
 
 
-def test_a_reload_in_the_middle_goes_on_to_the_exact_end(ada: Person) -> None:
+def test_a_reload_in_the_middle_of_an_answer_shows_all_of_it(ada: Person) -> None:
     ada.say(ENDLESS)
     expect(ada.answers.locator(".prose")).to_contain_text("word word")
     ada.page.reload()
@@ -73,10 +73,10 @@ def test_a_reload_in_the_middle_goes_on_to_the_exact_end(ada: Person) -> None:
     )
     ada.stop.click()
 
-    in_full(ada)
+    check_answer_complete(ada)
 
 
-def test_leaving_and_coming_back_goes_on_too(ada: Person) -> None:
+def test_leaving_and_returning_shows_the_whole_answer(ada: Person) -> None:
     ada.say(SLOWLY)
     ada.answers.locator(".prose", has_text="word9").wait_for()
     ada.page.get_by_role("link", name="New chat", exact=True).click()
@@ -87,12 +87,12 @@ def test_leaving_and_coming_back_goes_on_too(ada: Person) -> None:
     assert ada.answer_text == WORDS
 
 
-def test_a_network_that_is_cut_again_and_again_costs_not_one_letter(
+def test_repeated_connection_losses_lose_no_text(
     new_person: Callable[[], Person], network: Network
 ) -> None:
     ada = new_person()
     ada.url = network.url
-    returns = Returns(ada)
+    returns = Resumes(ada)
     ada.visit()
     ada.create_account("ada")
     ada.say(ENDLESS)
@@ -103,10 +103,10 @@ def test_a_network_that_is_cut_again_and_again_costs_not_one_letter(
         returns.wait_for(count + 1)
     ada.stop.click()
 
-    in_full(ada)
+    check_answer_complete(ada)
 
 
-def test_an_engine_that_dies_is_told_and_what_was_said_is_kept(ada: Person) -> None:
+def test_a_crash_of_the_engine_is_reported_and_keeps_the_text(ada: Person) -> None:
     ada.say(f"!script pace=5ms die=40\n{WORDS}")
     ada.page.get_by_role("button", name="Try again").wait_for()
     said = ada.answer_text
@@ -118,7 +118,7 @@ def test_an_engine_that_dies_is_told_and_what_was_said_is_kept(ada: Person) -> N
     assert ada.answer_text == said
 
 
-def test_an_engine_that_is_down_is_told_and_can_be_asked_again(ada: Person) -> None:
+def test_an_engine_that_is_down_is_reported_and_can_be_retried(ada: Person) -> None:
     ada.say("!script error")
     ada.page.get_by_role("button", name="Try again").click()
 
@@ -126,9 +126,7 @@ def test_an_engine_that_is_down_is_told_and_can_be_asked_again(ada: Person) -> N
     expect(ada.questions).to_have_count(1)
 
 
-def test_a_server_that_is_killed_and_comes_back_has_lost_nothing(
-    ada: Person, server: Server
-) -> None:
+def test_a_killed_and_restarted_server_has_lost_nothing(ada: Person, server: Server) -> None:
     ada.say(FALLS_SILENT)
     expect(ada.answers.locator(".prose")).to_have_text(BEFORE_SILENCE)
     server.kill()
@@ -157,7 +155,7 @@ def test_an_edited_message_is_a_branch_and_both_can_be_read(ada: Person) -> None
     expect(ada.questions).to_contain_text("1/2")
 
 
-def test_answering_again_stands_beside_the_first_answer(ada: Person) -> None:
+def test_a_second_answer_is_a_branch_beside_the_first(ada: Person) -> None:
     ada.ask("!script\nthe same again")
     ada.page.get_by_role("button", name="Answer again", exact=True).click()
     expect(ada.answers).to_contain_text("2/2")
@@ -168,7 +166,7 @@ def test_answering_again_stands_beside_the_first_answer(ada: Person) -> None:
     expect(ada.answers).to_have_count(1)
 
 
-def test_a_conversation_goes_on_after_the_first_answer(ada: Person) -> None:
+def test_a_conversation_continues_after_the_first_answer(ada: Person) -> None:
     ada.ask("!script\none")
     ada.ask("!script\ntwo")
     ada.page.reload()
@@ -191,7 +189,7 @@ def test_scrolling_follows_only_a_reader_at_the_bottom(ada: Person) -> None:
     expect(ada.answers.get_by_text("Paragraph 89.")).to_be_in_viewport()
 
 
-def test_an_answer_can_be_looked_into(ada: Person) -> None:
+def test_an_answer_can_be_inspected(ada: Person) -> None:
     ada.ask("!script\nGlass box.")
     ada.page.get_by_role("button", name="Look inside").click()
     inside = ada.page.get_by_role("complementary", name="Inside the answer")
@@ -204,7 +202,7 @@ def test_an_answer_can_be_looked_into(ada: Person) -> None:
     expect(inside).to_have_count(0)
 
 
-def test_a_message_that_is_refused_goes_back_to_where_it_was_written(ada: Person) -> None:
+def test_a_refused_message_returns_to_the_draft(ada: Person) -> None:
     long = "too long " * 20_000
     ada.say(long)
 

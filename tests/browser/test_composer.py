@@ -1,4 +1,4 @@
-"""Where a message is written: nothing that is typed, pasted or dropped there gets lost."""
+"""The composer: nothing typed, pasted or dropped there is lost."""
 
 import re
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def give_file(person: Person, kind: str, name: str, content: bytes) -> None:
     person.draft.evaluate(DROP, {"kind": kind, "name": name, "content": letters})
 
 
-def test_enter_sends_and_shift_enter_begins_a_line_in_a_box_that_grows(ada: Person) -> None:
+def test_enter_sends_and_shift_enter_starts_a_line_in_a_growing_box(ada: Person) -> None:
     expect(ada.draft).to_be_focused()
     low = height(ada.draft)
     ada.page.keyboard.type("one")
@@ -54,7 +54,7 @@ def test_enter_sends_and_shift_enter_begins_a_line_in_a_box_that_grows(ada: Pers
     expect(ada.button("Send")).to_be_disabled()
 
 
-def test_what_is_pasted_is_said_and_kept_to_the_letter(ada: Person) -> None:
+def test_pasted_text_is_sent_and_stored_unchanged(ada: Person) -> None:
     ada.draft.focus()
     ada.paste(CODE)
     expect(ada.draft).to_have_value(CODE)
@@ -91,7 +91,7 @@ def test_a_draft_stays_with_its_conversation_until_its_writer_signs_out(ada: Per
     expect(ada.draft).to_have_value("")
 
 
-def test_while_an_answer_comes_one_can_write_on_and_stop_it(ada: Person) -> None:
+def test_during_an_answer_one_can_type_and_stop_it(ada: Person) -> None:
     ada.say("!script pace=20ms tokens=3000\nword ")
     ada.answers.locator(".prose").wait_for()
     ada.draft.press_sequentially("next question")
@@ -108,7 +108,7 @@ def test_while_an_answer_comes_one_can_write_on_and_stop_it(ada: Person) -> None
     ada.wait_for_answer()
 
 
-def test_what_is_sent_offline_waits_can_be_taken_back_and_goes_out_once(ada: Person) -> None:
+def test_an_offline_message_waits_can_be_withdrawn_and_is_sent_once(ada: Person) -> None:
     ada.ask("!script\nfirst")
     waiting = ada.page.get_by_role("region", name="Waiting for the connection")
     ada.page.context.set_offline(True)
@@ -137,7 +137,7 @@ def test_what_is_sent_offline_waits_can_be_taken_back_and_goes_out_once(ada: Per
 
 
 @pytest.mark.parametrize("service_workers", ["allow"])
-def test_what_waits_for_the_connection_outlives_a_reload(ada: Person) -> None:
+def test_a_queued_message_survives_a_reload(ada: Person) -> None:
     ada.page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     ada.page.context.set_offline(True)
     ada.say("!script\nsaid in a tunnel")
@@ -154,7 +154,7 @@ def test_what_waits_for_the_connection_outlives_a_reload(ada: Person) -> None:
     assert len(ada.stored) == 2
 
 
-def test_a_message_that_finds_no_server_waits_for_it(
+def test_a_message_waits_while_the_server_is_unreachable(
     new_person: Callable[[], Person], network: Network
 ) -> None:
     ada = new_person()
@@ -176,7 +176,7 @@ def test_a_message_that_finds_no_server_waits_for_it(
     assert len(ada.stored) == 2
 
 
-def test_the_window_is_counted_only_where_it_matters(ada: Person) -> None:
+def test_tokens_are_counted_only_for_long_drafts(ada: Person) -> None:
     counted = ada.page.get_by_text(re.compile(r"^[\d,]+ of 8,192 tokens$"))
     ada.draft.fill("short")
     expect(counted).to_be_hidden()
@@ -196,7 +196,7 @@ def test_the_window_is_counted_only_where_it_matters(ada: Person) -> None:
     expect(ada.draft).to_have_value("much " * 9000)
 
 
-def test_a_slash_offers_what_can_be_done(ada: Person) -> None:
+def test_a_slash_lists_the_commands(ada: Person) -> None:
     ada.ask("!script\nthe answer")
     commands = ada.page.get_by_role("listbox", name="Commands")
     ada.draft.press_sequentially("/")
@@ -254,7 +254,7 @@ def test_a_file_can_be_chosen_with_a_button(ada: Person) -> None:
     expect(ada.draft).to_be_focused()
 
 
-def test_tab_accepts_the_words_that_are_proposed_and_any_other_key_does_not(ada: Person) -> None:
+def test_tab_accepts_a_completion_and_any_other_key_dismisses_it(ada: Person) -> None:
     answer = {"completions": ["Elephants bananas"], "is_enabled": True}
     intercept(ada.page, COMPLETIONS, lambda route: route.fulfill(json=answer))
     grey = ada.page.locator(".grey")
@@ -286,10 +286,10 @@ def test_tab_accepts_the_words_that_are_proposed_and_any_other_key_does_not(ada:
     expect(grey).to_be_hidden()
 
 
-def test_words_for_the_end_are_not_proposed_to_whoever_went_elsewhere_meanwhile(
+def test_a_late_completion_is_not_shown_after_the_cursor_moved(
     ada: Person,
 ) -> None:
-    intercept(ada.page, COMPLETIONS, lambda _: None)  # It is answered late, if ever.
+    intercept(ada.page, COMPLETIONS, lambda _: None)  # Answered late, if ever.
     with ada.page.expect_request(COMPLETIONS):
         ada.draft.fill("elephants like bananas because ")
     with ada.page.expect_event("requestfailed"):
@@ -300,7 +300,7 @@ def test_words_for_the_end_are_not_proposed_to_whoever_went_elsewhere_meanwhile(
     expect(ada.draft).not_to_be_focused()
 
 
-def test_words_that_are_proposed_move_nothing_and_are_not_accepted_unseen(ada: Person) -> None:
+def test_a_completion_moves_nothing_and_is_not_accepted_unseen(ada: Person) -> None:
     answer = {"completions": ["proposed " * 30], "is_enabled": True}
     intercept(ada.page, COMPLETIONS, lambda route: route.fulfill(json=answer))
     grey = ada.page.locator(".grey")
@@ -325,7 +325,7 @@ def test_words_that_are_proposed_move_nothing_and_are_not_accepted_unseen(ada: P
     assert height(ada.draft) == low
 
 
-def test_nothing_is_proposed_to_whoever_does_not_want_it(ada: Person) -> None:
+def test_completions_can_be_turned_off(ada: Person) -> None:
     settings = ada.open_settings("Chat")
     settings.get_by_role("switch", name="Propose how a sentence goes on").click()
     ada.page.keyboard.press("Escape")
@@ -336,7 +336,7 @@ def test_nothing_is_proposed_to_whoever_does_not_want_it(ada: Person) -> None:
 
 
 def sends(person: Person) -> list[Request]:
-    """Every Send from now on, as it goes out."""
+    """Collects every Send request from now on."""
     seen: list[Request] = []
 
     def look(request: Request) -> None:
@@ -347,7 +347,7 @@ def sends(person: Person) -> list[Request]:
     return seen
 
 
-def test_a_message_that_takes_work_goes_out_by_itself_and_the_next_takes_none(
+def test_proof_of_work_is_solved_before_a_message_and_only_once(
     server: Server, new_person: Callable[[], Person]
 ) -> None:
     server.stop()
@@ -366,7 +366,7 @@ def test_a_message_that_takes_work_goes_out_by_itself_and_the_next_takes_none(
     assert "hitsend-sentinel-token" in posts[-1].headers
 
 
-def test_what_was_read_ahead_while_it_was_written_is_brought_along(ada: Person) -> None:
+def test_the_prewarm_token_is_sent_with_the_message(ada: Person) -> None:
     posts = sends(ada)
     with ada.page.expect_response("**/f/conversation/prepare") as prepared:
         ada.draft.fill("Tell me what was read ahead")
@@ -379,7 +379,7 @@ def test_what_was_read_ahead_while_it_was_written_is_brought_along(ada: Person) 
     assert "PromptWarmed" in [stamped["event"]["type"] for stamped in turn["events"]]
 
 
-def test_opening_a_conversation_prepares_it_once_without_a_word(ada: Person) -> None:
+def test_opening_a_conversation_prewarms_it_once(ada: Person) -> None:
     ada.ask("!script\nhello")
     with ada.page.expect_request("**/f/conversation/prepare") as prepared:
         ada.page.reload()
@@ -398,7 +398,7 @@ def test_opening_a_conversation_prepares_it_once_without_a_word(ada: Person) -> 
     assert not [request for request in asked if request.url.endswith("/prepare")]
 
 
-def test_what_is_left_is_said_where_there_are_limits(ada: Person) -> None:
+def test_the_remaining_allowance_is_shown_if_there_are_limits(ada: Person) -> None:
     left = ada.page.get_by_text(re.compile("left this minute|left today"))
     ada.ask("!script\nhello")
     expect(left).to_be_hidden()

@@ -1,11 +1,11 @@
-"""What a page holds open: over HTTP/1.1 all tabs of a browser share six connections to a server,
-and whoever has them all keeps the next Send waiting."""
+"""Open connections: over HTTP/1.1 all tabs of a browser share six connections to a server, and a
+Send must wait while all of them are in use."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.test_delivery import Sockets, in_full
+from tests.browser.test_delivery import Sockets, check_answer_complete
 from tests.browser.world import Person, Server
 
 NUM_TABS = 7
@@ -31,7 +31,7 @@ def new_tab(person: Person, server: Server, *, is_connected: bool = False) -> Pe
 
 
 @pytest.mark.parametrize("has_socket", [True, False])
-def test_answers_that_have_no_title_yet_leave_room_for_the_next(
+def test_answers_without_a_title_leave_connections_for_the_next(
     ada: Person, bob: Person, server: Server, has_socket: bool
 ) -> None:
     if not has_socket:
@@ -52,10 +52,12 @@ def test_answers_that_have_no_title_yet_leave_room_for_the_next(
     newest, before = ada.get("conversations")["items"][:2]
     assert TITLE.search(newest["title"])
     assert TITLE.search(before["title"])
-    assert [note for tab in tabs for note in tab.noted] == []
+    assert [note for tab in tabs for note in tab.violations] == []
 
 
-def test_answers_that_nobody_looks_at_leave_room_for_the_next(ada: Person, server: Server) -> None:
+def test_answers_in_the_background_leave_connections_for_the_next(
+    ada: Person, server: Server
+) -> None:
     tabs = []
     for _ in range(NUM_TABS):
         tab = new_tab(ada, server, is_connected=True)
@@ -67,5 +69,5 @@ def test_answers_that_nobody_looks_at_leave_room_for_the_next(ada: Person, serve
 
     for tab in tabs:
         tab.stop.click()
-        in_full(tab)
-        assert tab.noted == []
+        check_answer_complete(tab)
+        assert tab.violations == []

@@ -1,4 +1,4 @@
-"""What goes out, and what comes in from elsewhere: a clear report, or nothing changed."""
+"""Export and import: a clear report, or nothing changed."""
 
 import io
 import json
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import FilePayload, Locator, expect
 from tests.browser.test_sidebar import row, talk
 from tests.browser.world import Person, intercept
-from tests.unit.takeout.shapes import Json, chat, conversation, node, said
+from tests.unit.import_export.sample_exports import Json, chat, conversation, node, webui_message
 
 ROME = talk("Rome", "When was it founded?", "In 753 BC, it is said.")
 CYCLIC = conversation(
@@ -38,7 +38,7 @@ def file(name: str, content: bytes) -> FilePayload:
 
 
 def give(person: Person, given: FilePayload | Path) -> Locator:
-    """Chooses a file to import. What the page says of it stands in the part that is returned."""
+    """Chooses a file to import. Returns the section that shows the result."""
     part = person.open_settings("Data").get_by_role("region", name="Import")
     with person.page.expect_file_chooser() as chooser:
         part.get_by_role("button", name="Choose a file").click()
@@ -75,7 +75,7 @@ def test_everything_is_exported_and_can_be_imported_again(
     expect(bob.answers).to_contain_text("The answer is heliotrope.")
 
 
-def test_a_chatgpt_export_comes_in_once_and_goes_on(ada: Person) -> None:
+def test_a_chatgpt_export_is_imported_once_and_can_be_continued(ada: Person) -> None:
     export = file("export.zip", zipped(ROME, talk("Paris", days=40), LATER))
     report = give(ada, export)
     expect(report).to_contain_text("3 conversations with 4 messages came in from ChatGPT.")
@@ -93,8 +93,10 @@ def test_a_chatgpt_export_comes_in_once_and_goes_on(ada: Person) -> None:
     assert sorted(listed(ada)) == ["Paris", "Picture", "Rome"]
 
 
-def test_an_open_webui_export_comes_in_by_drop(ada: Person) -> None:
-    exported = [chat(said("q", None, "user", "Hi"), said("a", "q", "assistant", "Salve!"))]
+def test_an_open_webui_export_is_imported_by_drag_and_drop(ada: Person) -> None:
+    exported = [
+        chat(webui_message("q", None, "user", "Hi"), webui_message("a", "q", "assistant", "Salve!"))
+    ]
     part = ada.open_settings("Data").get_by_role("region", name="Import")
     part.get_by_text("or drop it here").evaluate(
         """(place, text) => {
@@ -137,7 +139,7 @@ def test_a_bad_file_is_refused_with_a_sentence_and_changes_nothing(
     expect(good).not_to_contain_text("was not imported")
 
 
-def test_one_broken_conversation_keeps_no_other_out_if_one_says_so(ada: Person) -> None:
+def test_an_import_can_skip_a_broken_conversation(ada: Person) -> None:
     part = give(ada, file("export.zip", zipped(ROME, CYCLIC)))
     expect(part.get_by_role("alert")).to_contain_text("“Ouroboros” is broken")
     assert listed(ada) == []
@@ -149,9 +151,7 @@ def test_one_broken_conversation_keeps_no_other_out_if_one_says_so(ada: Person) 
     assert listed(ada) == ["Rome"]
 
 
-def test_a_file_that_is_too_large_or_no_export_is_not_even_sent(
-    ada: Person, tmp_path: Path
-) -> None:
+def test_a_file_that_is_too_large_or_no_export_is_not_sent(ada: Person, tmp_path: Path) -> None:
     large = tmp_path / "large.zip"
     with large.open("wb") as opened:
         opened.truncate(257 << 20)

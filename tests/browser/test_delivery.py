@@ -1,4 +1,4 @@
-"""From Send to the server: no word is lost on the way, none arrives twice or against one's will."""
+"""Delivery of messages: none is lost, sent twice or sent after it was withdrawn."""
 
 import re
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from tests.browser.world import Network, Person, Server, intercept, wait_until
 POST = "**/backend-api/f/conversation"
 
 
-class Held:
-    """Requests that get no answer until somebody lets them go."""
+class HeldRequests:
+    """Requests that are held back until `release`."""
 
     def __init__(self, page: Page, pattern: str) -> None:
         self.routes: list[Route] = []
@@ -22,7 +22,7 @@ class Held:
         complaint = f"There were not {number} requests."
         wait_until(self._page, lambda: len(self.routes) >= number, complaint)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         self._page.unroute(self._pattern)
 
 
@@ -38,8 +38,8 @@ def open_conversation(person: Person, title: str) -> None:
     person.page.get_by_role("navigation").get_by_role("link", name=re.compile(title)).click()
 
 
-def said(person: Person) -> list[str]:
-    """What was said in the conversation on the screen, as the server has it."""
+def stored_questions(person: Person) -> list[str]:
+    """Returns the questions of the open conversation as the server stores them."""
     return [m["content"]["parts"][0] for m in person.stored if m["author"]["role"] == "user"]
 
 
@@ -50,15 +50,15 @@ def second_tab(person: Person, server: Server) -> Person:
     return tab
 
 
-def test_nothing_can_be_sent_before_what_it_follows_is_there(ada: Person) -> None:
+def test_nothing_can_be_sent_before_the_conversation_is_loaded(ada: Person) -> None:
     ada.ask("!script\nfirst")
-    reading = Held(ada.page, "**/backend-api/conversation/*")
+    reading = HeldRequests(ada.page, "**/backend-api/conversation/*")
     ada.page.reload()
     ada.draft.fill("!script\nsecond")
     expect(ada.button("Send")).to_be_disabled()
     ada.draft.press("Enter")
     expect(ada.draft).to_have_value("!script\nsecond")
-    reading.let_go()
+    reading.release()
     expect(ada.answers.locator(".prose")).to_have_text("first")
     ada.draft.press("Enter")
     expect(ada.answers.locator(".prose")).to_have_text(["first", "second"])
@@ -68,10 +68,10 @@ def test_nothing_can_be_sent_before_what_it_follows_is_there(ada: Person) -> Non
     assert len(set(parents)) == 4
 
 
-def test_what_is_on_its_way_arrives_although_its_writer_goes_elsewhere(ada: Person) -> None:
+def test_a_message_being_sent_arrives_after_leaving_the_conversation(ada: Person) -> None:
     ada.ask("!script\nelsewhere")
     new_chat(ada)
-    posting = Held(ada.page, POST)
+    posting = HeldRequests(ada.page, POST)
     ada.say("!script\nprecious")
     expect(ada.page.get_by_text("Connecting to the server")).to_be_visible()
     new_chat(ada)
@@ -79,32 +79,32 @@ def test_what_is_on_its_way_arrives_although_its_writer_goes_elsewhere(ada: Pers
     expect(ada.draft).to_have_value("")
     open_conversation(ada, "elsewhere")
     expect(ada.answers.locator(".prose")).to_have_text("elsewhere")
-    posting.let_go()
+    posting.release()
     expect(ada.conversations).to_have_count(2)
     open_conversation(ada, "precious")
 
     expect(ada.answers.locator(".prose")).to_have_text("precious")
-    assert said(ada) == ["!script\nprecious"]
+    assert stored_questions(ada) == ["!script\nprecious"]
 
 
-def test_coming_back_to_what_is_still_on_its_way_shows_it(ada: Person) -> None:
+def test_returning_to_a_message_being_sent_shows_it(ada: Person) -> None:
     ada.ask("!script\nfirst")
-    posting = Held(ada.page, POST)
+    posting = HeldRequests(ada.page, POST)
     ada.say("!script\nsecond")
     new_chat(ada)
     expect(ada.questions).to_have_count(0)
     open_conversation(ada, "first")
     expect(ada.questions).to_have_count(2)
     expect(ada.page.get_by_text("Connecting to the server")).to_be_visible()
-    posting.let_go()
+    posting.release()
     expect(ada.answers.locator(".prose")).to_have_text(["first", "second"])
     ada.wait_for_answer()
 
-    assert said(ada) == ["!script\nfirst", "!script\nsecond"]
+    assert stored_questions(ada) == ["!script\nfirst", "!script\nsecond"]
 
 
-def test_what_is_on_its_way_outlives_a_reload_and_another_language(ada: Person) -> None:
-    posting = Held(ada.page, POST)
+def test_a_message_being_sent_survives_a_reload_and_a_language_change(ada: Person) -> None:
+    posting = HeldRequests(ada.page, POST)
     ada.say("!script\nprecious")
     posting.wait_for()
     ada.page.reload()
@@ -115,31 +115,31 @@ def test_what_is_on_its_way_outlives_a_reload_and_another_language(ada: Person) 
     settings.get_by_label("Language").select_option("de")
     posting.wait_for(3)
     ada.page.keyboard.press("Escape")
-    posting.let_go()
+    posting.release()
     expect(ada.page.locator(".prose")).to_have_text("precious")
 
-    assert said(ada) == ["!script\nprecious"]
+    assert stored_questions(ada) == ["!script\nprecious"]
     assert "precious" not in ada.page.evaluate("JSON.stringify(localStorage)")
 
 
-def test_what_is_taken_back_just_before_it_goes_out_stays(ada: Person) -> None:
+def test_a_message_withdrawn_just_before_sending_is_not_sent(ada: Person) -> None:
     ada.ask("!script\nfirst")
     ada.page.context.set_offline(True)
     ada.say("take me back")
     expect(waiting(ada)).to_be_visible()
-    asking = Held(ada.page, "**/backend-api/status")
+    asking = HeldRequests(ada.page, "**/backend-api/status")
     ada.page.context.set_offline(False)
     asking.wait_for(2)
     ada.button("Take it back").click()
     expect(ada.draft).to_have_value("take me back")
-    asking.let_go()
+    asking.release()
     ada.page.reload()
 
     expect(ada.draft).to_have_value("take me back")
-    assert said(ada) == ["!script\nfirst"]
+    assert stored_questions(ada) == ["!script\nfirst"]
 
 
-def test_a_browser_that_thinks_it_is_offline_is_not_believed(
+def test_the_offline_state_of_the_browser_is_not_trusted(
     new_person: Callable[[], Person],
 ) -> None:
     ada = new_person()
@@ -153,7 +153,7 @@ def test_a_browser_that_thinks_it_is_offline_is_not_believed(
     ada.wait_for_answer()
 
 
-def test_a_message_that_waits_goes_out_wherever_its_writer_is(ada: Person) -> None:
+def test_a_queued_message_is_sent_from_any_conversation(ada: Person) -> None:
     ada.ask("!script\nfirst")
     new_chat(ada)
     ada.ask("!script\nother")
@@ -172,7 +172,7 @@ def test_a_message_that_waits_goes_out_wherever_its_writer_is(ada: Person) -> No
     expect(ada.answers.locator(".prose")).to_have_text(["first", "second"])
 
 
-def test_what_is_taken_back_in_one_tab_is_not_sent_by_another(ada: Person, server: Server) -> None:
+def test_a_message_withdrawn_in_one_tab_is_not_sent_by_another(ada: Person, server: Server) -> None:
     other = second_tab(ada, server)
     ada.page.context.set_offline(True)
     ada.say("!script\nsent once, or never")
@@ -183,14 +183,12 @@ def test_what_is_taken_back_in_one_tab_is_not_sent_by_another(ada: Person, serve
     other.draft.press("Enter")
     expect(other.answers.locator(".prose")).to_have_text("sent once, or never")
 
-    assert said(other) == ["!script\nsent once, or never"]
+    assert stored_questions(other) == ["!script\nsent once, or never"]
     expect(ada.questions).to_have_count(0)
     assert len(ada.get("conversations")["items"]) == 1
 
 
-def test_a_tab_where_nothing_is_written_leaves_the_draft_of_another(
-    ada: Person, server: Server
-) -> None:
+def test_a_tab_without_a_draft_keeps_the_draft_of_another(ada: Person, server: Server) -> None:
     ada.ask("!script\nfirst")
     new_chat(ada)
     other = second_tab(ada, server)
@@ -203,7 +201,7 @@ def test_a_tab_where_nothing_is_written_leaves_the_draft_of_another(
     expect(ada.draft).to_have_value("written in the other tab")
 
 
-def test_an_edit_that_is_refused_stays_where_it_was_written(ada: Person) -> None:
+def test_a_refused_edit_stays_in_the_editor(ada: Person) -> None:
     ada.ask("!script\nfirst")
     ada.ask("!script\nlast")
     error: dict[str, Any] = {"message": "Wait a moment.", "code": None, "type": "x"}
@@ -229,10 +227,10 @@ def test_a_second_click_on_send_stops_nothing(ada: Person) -> None:
     ada.wait_for_answer()
 
     assert ada.answer_text == " ".join(["word"] * 20)
-    assert len(said(ada)) == 1
+    assert len(stored_questions(ada)) == 1
 
 
-def test_a_message_whose_answer_is_lost_on_the_way_is_sent_again(ada: Person) -> None:
+def test_a_message_is_sent_again_if_the_response_is_lost(ada: Person) -> None:
     ada.page.clock.install()
     lost: list[Route] = []
     intercept(ada.page, POST, lambda route: lost.append(route), times=1)
@@ -241,10 +239,10 @@ def test_a_message_whose_answer_is_lost_on_the_way_is_sent_again(ada: Person) ->
     ada.page.clock.run_for(11_000)
     expect(ada.answers.locator(".prose")).to_have_text("hello")
 
-    assert said(ada) == ["!script\nhello"]
+    assert stored_questions(ada) == ["!script\nhello"]
 
 
-def test_a_proxy_without_a_server_is_no_refusal(ada: Person) -> None:
+def test_an_error_of_the_proxy_is_no_refusal(ada: Person) -> None:
     intercept(ada.page, POST, lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     ada.say("!script\nhello")
     expect(waiting(ada)).to_contain_text("hello")
@@ -253,20 +251,20 @@ def test_a_proxy_without_a_server_is_no_refusal(ada: Person) -> None:
     expect(ada.answers.locator(".prose")).to_have_text("hello")
 
 
-def test_settings_stay_open_when_the_first_message_is_taken(ada: Person) -> None:
-    posting = Held(ada.page, POST)
+def test_the_settings_stay_open_when_the_first_message_is_accepted(ada: Person) -> None:
+    posting = HeldRequests(ada.page, POST)
     ada.say("!script\nslow to go")
     posting.wait_for()
     ada.page.keyboard.press("ControlOrMeta+,")
     settings = ada.page.get_by_role("dialog", name="Settings")
     expect(settings).to_be_visible()
-    posting.let_go()
+    posting.release()
     expect(ada.page).to_have_url(re.compile("/c/.+#settings/"))
 
     expect(settings).to_be_visible()
 
 
-def test_an_answer_can_be_stopped_while_the_server_is_gone(ada: Person, server: Server) -> None:
+def test_an_answer_can_be_stopped_while_the_server_is_down(ada: Person, server: Server) -> None:
     ada.say("!script tokens=4000 pace=20ms\nword ")
     expect(ada.answers.locator(".prose")).to_contain_text("word word")
     server.kill()
@@ -279,10 +277,10 @@ def test_an_answer_can_be_stopped_while_the_server_is_gone(ada: Person, server: 
 
     expect(ada.answers.last.locator(".prose")).to_have_text("next")
     expect(ada.page.get_by_text("cut short by a restart")).to_be_visible()
-    assert said(ada) == ["!script tokens=4000 pace=20ms\nword ", "!script\nnext"]
+    assert stored_questions(ada) == ["!script tokens=4000 pace=20ms\nword ", "!script\nnext"]
 
 
-def test_an_answer_that_is_stopped_without_a_connection_ends_on_the_server_too(
+def test_an_answer_stopped_while_offline_ends_on_the_server_too(
     new_person: Callable[[], Person], network: Network
 ) -> None:
     ada = new_person()
@@ -301,7 +299,7 @@ def test_an_answer_that_is_stopped_without_a_connection_ends_on_the_server_too(
     assert ada.stored[-1]["metadata"]["finish_details"]["reason"] == "stopped"
 
 
-def test_on_a_phone_enter_begins_a_line_in_an_edit_too(
+def test_on_a_phone_enter_starts_a_line_in_the_editor(
     ada: Person, browser: Browser, server: Server
 ) -> None:
     ada.ask("!script\nfirst")
@@ -316,63 +314,63 @@ def test_on_a_phone_enter_begins_a_line_in_an_edit_too(
     editor.press("Enter")
 
     expect(editor).to_have_value("!script\nfirst\n")
-    assert mobile.noted == []
+    assert mobile.violations == []
     phone.close()
 
 
-SLOW = "!script tokens=600 pace=10ms\nword "
 ENDLESS = "!script tokens=4000 pace=20ms\nword "
 
 
 class Sockets:
-    """The WebSockets of a page, as they are opened."""
+    """Records the WebSockets a page opens."""
 
     def __init__(self, person: Person) -> None:
         self.opened: list[WebSocket] = []
-        self.said: list[str] = []
+        self.frames: list[str] = []
         person.page.on("websocket", self._see)
 
     def _see(self, opened: WebSocket) -> None:
         self.opened.append(opened)
-        opened.on("framereceived", lambda data: self.said.append(str(data)))
+        opened.on("framereceived", lambda data: self.frames.append(str(data)))
 
     def wait_for(self, person: Person, text: str) -> None:
-        def is_said() -> bool:
-            return any(text in frame for frame in self.said)
+        def is_received() -> bool:
+            return any(text in frame for frame in self.frames)
 
-        wait_until(person.page, is_said, f"Nobody said {text}.")
+        wait_until(person.page, is_received, f"Nobody said {text}.")
 
 
-def behind(network: Network, person: Person) -> Person:
+def connect_through(network: Network, person: Person) -> Person:
     person.url = network.url
     person.visit()
     person.create_account("ada")
     return person
 
 
-def in_full(person: Person) -> None:
-    """What is on the screen is what is stored, letter for letter."""
+def check_answer_complete(person: Person) -> None:
+    """Checks that the shown answer equals the stored one."""
     person.wait_for_answer()
     expect(person.answers.last.locator(".prose")).to_have_text(
         person.stored[-1]["content"]["parts"][0].strip()
     )
 
 
-def test_an_answer_that_is_cut_off_several_times_is_read_to_its_exact_end(
+def test_an_answer_interrupted_several_times_is_received_completely(
     new_person: Callable[[], Person], network: Network
 ) -> None:
     ada = new_person()
     ada.page.route("**/celsius/ws/user", lambda route: route.abort())
-    behind(network, ada).say(SLOW)
+    connect_through(network, ada).say(ENDLESS)
     for num_cuts in (1, 2, 3):
         expect(ada.answers.locator(".prose")).to_contain_text("word " * 10 * num_cuts)
         with ada.page.expect_request("**/f/conversation/resume"):
             network.cut()
+    ada.stop.click()
 
-    in_full(ada)
+    check_answer_complete(ada)
 
 
-def test_an_answer_that_is_cut_off_goes_on_over_the_socket(ada: Person) -> None:
+def test_an_interrupted_answer_resumes_over_the_socket(ada: Person) -> None:
     sockets = Sockets(ada)
     ada.page.reload()
     sockets.wait_for(ada, "connection_id")
@@ -380,7 +378,7 @@ def test_an_answer_that_is_cut_off_goes_on_over_the_socket(ada: Person) -> None:
     taken: list[str] = []
 
     def cut(route: Route) -> None:
-        """The message arrives, and of the answer hardly anything comes back."""
+        """Delivers the message, but cuts the response after a few bytes."""
         answer = ada.page.request.post(
             route.request.url,
             data=route.request.post_data,
@@ -394,8 +392,8 @@ def test_an_answer_that_is_cut_off_goes_on_over_the_socket(ada: Person) -> None:
     intercept(ada.page, POST, cut)
     ada.say("!script tokens=20\nword ")
 
-    in_full(ada)
-    assert any('"catchups"' in frame and taken[0] in frame for frame in sockets.said)
+    check_answer_complete(ada)
+    assert any('"catchups"' in frame and taken[0] in frame for frame in sockets.frames)
 
 
 def test_a_second_tab_sees_the_answer_as_it_is_written(ada: Person, server: Server) -> None:
@@ -410,8 +408,8 @@ def test_a_second_tab_sees_the_answer_as_it_is_written(ada: Person, server: Serv
     expect(other.stop).to_be_visible()
     ada.stop.click()
 
-    in_full(ada)
-    in_full(other)
+    check_answer_complete(ada)
+    check_answer_complete(other)
     expect(other.questions).to_have_count(2)
 
 
@@ -430,9 +428,7 @@ def test_other_tabs_show_that_a_conversation_is_being_answered(ada: Person, serv
     expect(other.conversations).to_have_count(1)
 
 
-def test_a_title_that_comes_after_the_answer_is_shown_in_every_tab(
-    ada: Person, server: Server
-) -> None:
+def test_a_late_title_is_shown_in_every_tab(ada: Person, server: Server) -> None:
     other = second_tab(ada, server)
     sockets = Sockets(other)
     other.page.reload()
@@ -449,7 +445,7 @@ def test_a_title_that_comes_after_the_answer_is_shown_in_every_tab(
     expect(ada.page).to_have_title(re.compile(re.escape(title)))
 
 
-def test_a_server_that_wants_to_be_asked_later_is_asked_later(ada: Person) -> None:
+def test_a_retry_after_header_is_respected(ada: Person) -> None:
     error: dict[str, Any] = {"message": "Wait.", "code": "rate_limit_exceeded", "type": "x"}
     intercept(
         ada.page,
@@ -459,9 +455,9 @@ def test_a_server_that_wants_to_be_asked_later_is_asked_later(ada: Person) -> No
         ),
         times=1,
     )
-    ada.listen("main", "Too many requests, trying again in . s")
+    ada.record_announcements("main", "Too many requests, trying again in . s")
     ada.say("!script\nhello")
 
     expect(ada.answers.locator(".prose")).to_have_text("hello")
-    assert ada.heard
-    assert said(ada) == ["!script\nhello"]
+    assert ada.announced
+    assert stored_questions(ada) == ["!script\nhello"]

@@ -1,4 +1,4 @@
-"""Behind a proxy that has the certificate: everything of the page comes by HTTPS."""
+"""Behind a TLS proxy the whole page is loaded over HTTPS."""
 
 import asyncio
 import ssl
@@ -10,14 +10,14 @@ from threading import Thread
 import pytest
 import trustme
 from playwright.sync_api import Browser, expect
-from tests.browser.test_delivery import Sockets, in_full
+from tests.browser.test_delivery import Sockets, check_answer_complete
 from tests.browser.world import Person, Server
 
 BEHIND = {"HITSEND_ALLOWED_HOSTS": "localhost", "HITSEND_TRUSTED_PROXIES": "127.0.0.1"}
 
 
 class TlsProxy:
-    """Ends TLS and says so, on each call as nginx does by default: one for each connection."""
+    """Terminates TLS and sets the forwarded headers, one request per connection as nginx does."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -50,17 +50,17 @@ class TlsProxy:
         task.add_done_callback(self._carrying.discard)
 
     async def _carry(self, near: asyncio.StreamReader, browser: asyncio.StreamWriter) -> None:
-        async with _hung_up(browser):
+        async with _close_after(browser):
             head = await near.readuntil(b"\r\n\r\n")
             far, server = await asyncio.open_connection("127.0.0.1", self._port)
-            async with _hung_up(server):
-                server.write(_passed_on(head))
+            async with _close_after(server):
+                server.write(_forward_head(head))
                 await asyncio.gather(_pump(near, server), _pump(far, browser))
 
 
 @asynccontextmanager
-async def _hung_up(writer: asyncio.StreamWriter) -> AsyncGenerator[None]:
-    """In the end, whoever ended it."""
+async def _close_after(writer: asyncio.StreamWriter) -> AsyncGenerator[None]:
+    """Closes both sides."""
     try:
         with suppress(OSError, asyncio.IncompleteReadError):
             yield
@@ -72,7 +72,7 @@ async def _hung_up(writer: asyncio.StreamWriter) -> AsyncGenerator[None]:
             await writer.wait_closed()
 
 
-def _passed_on(head: bytes) -> bytes:
+def _forward_head(head: bytes) -> bytes:
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     if not any(line.lower().startswith(b"upgrade:") for line in lines):
         lines = [line for line in lines if not line.lower().startswith(b"connection:")]
@@ -97,7 +97,7 @@ def proxy(server: Server) -> Iterator[TlsProxy]:
         yield running
 
 
-def test_behind_a_proxy_with_tls_answers_and_news_come_as_they_do_without(
+def test_answers_and_live_updates_work_behind_a_tls_proxy(
     browser: Browser, server: Server, proxy: TlsProxy
 ) -> None:
     server.url = proxy.url
@@ -117,5 +117,5 @@ def test_behind_a_proxy_with_tls_answers_and_news_come_as_they_do_without(
         expect(tab.conversations.first).to_contain_text("being answered")
         ada.page.reload()
         ada.page.get_by_role("button", name="Stop", exact=True).click()
-        in_full(ada)
-        assert ada.noted + tab.noted == []
+        check_answer_complete(ada)
+        assert ada.violations + tab.violations == []

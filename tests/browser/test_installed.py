@@ -1,4 +1,4 @@
-"""Kept on a device as an app: what it needs is served, and without the server it says so."""
+"""The installed app: its files are served, and it reports a missing server."""
 
 from collections.abc import Callable
 from urllib.parse import urljoin
@@ -43,7 +43,7 @@ def test_the_page_can_be_installed(ada: Person) -> None:
     assert scope == f"{ada.url}/"
 
 
-def test_without_the_server_the_page_opens_says_so_and_goes_on_by_itself(
+def test_without_the_server_the_page_opens_and_reconnects_by_itself(
     network: Network, new_person: Callable[[], Person]
 ) -> None:
     person = new_person()
@@ -63,7 +63,7 @@ def test_without_the_server_the_page_opens_says_so_and_goes_on_by_itself(
     person.ask("!script\nAnd it goes on.")
 
 
-def test_a_device_that_is_offline_says_so_and_goes_on_at_once(ada: Person) -> None:
+def test_an_offline_device_says_so_and_reconnects_at_once(ada: Person) -> None:
     ada.page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     ada.page.context.set_offline(True)
     ada.page.reload()
@@ -73,7 +73,7 @@ def test_a_device_that_is_offline_says_so_and_goes_on_at_once(ada: Person) -> No
     expect(ada.draft).to_be_visible()
 
 
-def test_what_is_called_on_the_server_does_not_wait_for_the_service_worker(ada: Person) -> None:
+def test_api_calls_do_not_wait_for_the_service_worker(ada: Person) -> None:
     ada.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     ada.page.reload()
     ada.ask("!script\nhello")

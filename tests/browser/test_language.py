@@ -1,4 +1,4 @@
-"""The page in another language, and in a script that runs the other way."""
+"""The page in German, and right to left."""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ SAID = """
 
 
 def phrases(language: str) -> set[str]:
-    """Everything the page can say, without the names and numbers it is said with."""
+    """All texts of the catalogue, without their names and numbers."""
     found: set[str] = set()
     for path in Path(ROOT, "web/src/words", language).glob("*.ts"):
         source = re.sub(r"^import .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -58,13 +58,13 @@ def left_in_english(person: Person) -> set[str]:
 
 @pytest.fixture
 def greta(browser: Browser, server: Server) -> Iterator[Person]:
-    """Somebody whose browser asks for German."""
+    """A person whose browser prefers German."""
     person = Person(browser.new_page(locale="de-DE"), server)
     person.visit()
     yield person
-    noted = person.noted
+    violations = person.violations
     person.page.context.close()
-    assert noted == []
+    assert violations == []
 
 
 def enter(greta: Person) -> None:
@@ -122,13 +122,13 @@ def test_no_english_word_is_left_in_the_german_settings(greta: Person) -> None:
         assert left_in_english(greta) == set(), section
 
 
-def test_what_is_english_is_seen_as_such(ada: Person) -> None:
-    """The measure of the two tests above."""
+def test_english_words_are_recognised(ada: Person) -> None:
+    """Checks the detector of the two tests above."""
     assert {"New chat", "Search conversations", "What is on your mind?"} <= left_in_english(ada)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_from_right_to_left_everything_is_there_on_the_other_side(ada: Person, width: int) -> None:
+def test_right_to_left_mirrors_the_whole_page(ada: Person, width: int) -> None:
     page = ada.page
     page.emulate_media(reduced_motion="reduce")
     ada.post("import", [talk("Planets"), talk("Stars")])

@@ -1,4 +1,4 @@
-"""The page on a phone, magnified, with the keyboard alone, and for those who do not see it."""
+"""The layout on a phone and at 200 %, and use by keyboard and screen reader."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ A-very-long-word-{}
 """.format("x" * 300, "y" * 300)
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
-# What a window of 1280 by 720 shows at 200 %.
+# A window of 1280 by 720 at 200 %.
 MAGNIFIED: ViewportSize = {"width": 640, "height": 360}
 
 PAINTED = """
@@ -49,20 +49,20 @@ CUT_OFF = """
 
 
 def overflow(page: Page) -> int:
-    """By how much the page is wider than the window, once it has got used to its size."""
+    """By how many pixels the page is wider than the window, once its layout is stable."""
     page.evaluate(PAINTED)
     pixels: int = page.evaluate(OVERFLOW)
     return pixels
 
 
 def cut_off(page: Page) -> list[str]:
-    """What lies beyond the window, and cannot be scrolled into it."""
+    """The elements outside the window that cannot be scrolled into view."""
     page.evaluate(PAINTED)
     names: list[str] = page.evaluate(CUT_OFF)
     return names
 
 
-def test_a_phone_never_scrolls_sideways(ada: Person) -> None:
+def test_a_phone_never_scrolls_horizontally(ada: Person) -> None:
     ada.page.set_viewport_size(PHONE)
     assert overflow(ada.page) == 0
     ada.ask(WIDE)
@@ -123,7 +123,7 @@ def test_at_200_percent_nothing_is_cut_off(ada: Person) -> None:
         assert (overflow(page), cut_off(page)) == (0, []), section
 
 
-def test_nothing_moves_for_those_who_asked_for_stillness(ada: Person) -> None:
+def test_reduced_motion_stops_animations_and_smooth_scrolling(ada: Person) -> None:
     ada.page.emulate_media(reduced_motion="reduce")
     ada.say("!script tokens=4000 pace=20ms first=300ms\nword ")
     moving = """

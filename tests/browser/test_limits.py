@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
-from tests.browser.axe import faults
+from tests.browser.axe import accessibility_problems
 from tests.browser.test_layout import cut_off, overflow
 from tests.browser.test_people import line
 from tests.browser.test_settings import confirm, part
@@ -33,7 +33,7 @@ def group_with(admin: Person, name: str, *people: str) -> str:
     return group_id
 
 
-def test_a_limit_for_everyone_is_set_held_and_taken_back(ada: Person, bob: Person) -> None:
+def test_a_limit_for_everyone_is_set_enforced_and_removed(ada: Person, bob: Person) -> None:
     settings = ada.open_settings("Limits")
     all_of_them = part(settings, "For all")
     expect(line(all_of_them, "Everyone")).to_contain_text("no limit")
@@ -56,9 +56,7 @@ def test_a_limit_for_everyone_is_set_held_and_taken_back(ada: Person, bob: Perso
     assert ada.get("limits")["items"] == []
 
 
-def test_an_address_has_so_many_tokens_a_minute_whoever_asks_from_it(
-    ada: Person, bob: Person
-) -> None:
+def test_an_address_has_a_token_limit_for_everyone_behind_it(ada: Person, bob: Person) -> None:
     settings = ada.open_settings("Limits")
     change(settings, "Every address")
     expect(settings).to_contain_text("Everyone behind one router shares an address.")
@@ -74,7 +72,7 @@ def test_an_address_has_so_many_tokens_a_minute_whoever_asks_from_it(
     expect(left).to_have_attribute("aria-valuemax", "60")
 
 
-def test_what_cannot_be_a_limit_is_said_at_its_field_and_nothing_is_set(ada: Person) -> None:
+def test_an_invalid_limit_is_reported_at_its_field_and_not_saved(ada: Person) -> None:
     settings = ada.open_settings("Limits")
     change(settings, "Every address")
     requests = settings.get_by_label("Requests a minute")
@@ -95,12 +93,12 @@ def test_what_cannot_be_a_limit_is_said_at_its_field_and_nothing_is_set(ada: Per
     expect(settings).to_be_visible()
 
 
-def test_what_the_server_refuses_is_said_at_its_field_and_what_was_typed_stays(
+def test_a_refused_limit_is_reported_at_its_field_and_stays_typed(
     browser: Browser, server: Server
 ) -> None:
-    # A service worker that takes over the page may let a call through.
+    # A service worker may let a request through that the test intercepts.
     ada = Person(browser.new_context(service_workers="block").new_page(), server)
-    ada.come_in("ada", "first")
+    ada.register("ada", "first")
     said = {"message": "Not on a Sunday.", "code": "invalid_request", "param": "tokens_per_day"}
     refuse = "**/backend-api/limits/everyone"
     intercept(ada.page, refuse, lambda route: route.fulfill(status=400, json={"error": said}))
@@ -135,14 +133,14 @@ def test_a_person_a_group_and_a_key_have_limits_of_their_own(ada: Person, bob: P
     save(settings)
     expect(line(people, "Key laptop").last).to_contain_text("5 requests a minute")
     change(settings, "bob")
-    save(settings)  # nothing typed: without a limit, whatever everyone has
+    save(settings)  # empty: no limit, whatever everyone's is
     expect(line(people, "bob").first).to_contain_text("no limit")
 
     scopes = {item["scope"] for item in ada.get("limits")["items"]}
     assert scopes == {"group", "key", "user"}
 
 
-def test_groups_are_made_renamed_filled_and_deleted(ada: Person, bob: Person) -> None:
+def test_groups_are_created_renamed_filled_and_deleted(ada: Person, bob: Person) -> None:
     settings = ada.open_settings("Groups")
     expect(settings.get_by_text("There are no groups.")).to_be_visible()
     ada.button("Make group").click()
@@ -175,7 +173,7 @@ def test_groups_are_made_renamed_filled_and_deleted(ada: Person, bob: Person) ->
     expect(people.get_by_label("Group of bob")).to_have_value("")
 
 
-def test_usage_shows_what_was_used_and_what_is_left(ada: Person, bob: Person) -> None:
+def test_usage_shows_used_and_remaining_tokens(ada: Person, bob: Person) -> None:
     settings = bob.open_settings("Usage")
     expect(settings.get_by_text("There is no limit for you.")).to_be_visible()
     expect(settings.get_by_text("Nothing was used in the last 30 days.")).to_be_visible()
@@ -200,7 +198,7 @@ def test_usage_shows_what_was_used_and_what_is_left(ada: Person, bob: Person) ->
     expect(settings.get_by_role("table").get_by_role("row")).to_have_count(8)
 
 
-def test_a_day_of_the_chart_is_told_to_pointers_and_to_keys(ada: Person) -> None:
+def test_a_day_of_the_chart_is_selected_by_pointer_and_keyboard(ada: Person) -> None:
     ada.ask("Hello")
     settings = ada.open_settings("Usage")
     chart = settings.get_by_role("slider", name="Tokens by day")
@@ -217,7 +215,7 @@ def test_a_day_of_the_chart_is_told_to_pointers_and_to_keys(ada: Person) -> None
     expect(chart).to_have_attribute("aria-valuenow", "30")
 
 
-def test_prices_make_costs(ada: Person, bob: Person) -> None:
+def test_prices_add_costs_to_the_usage(ada: Person, bob: Person) -> None:
     bob.ask("!script tokens=30")
     group_with(ada, "Research", "bob")
     bob.ask("!script tokens=10")
@@ -247,9 +245,7 @@ def test_prices_make_costs(ada: Person, bob: Person) -> None:
 
 
 @pytest.mark.parametrize("path", ["usage?days=30", "limits/mine"])
-def test_usage_that_does_not_come_says_why_and_can_be_asked_for_again(
-    ada: Person, path: str
-) -> None:
+def test_usage_that_fails_to_load_says_why_and_can_be_retried(ada: Person, path: str) -> None:
     asked = re.compile(f"/backend-api/{re.escape(path)}$")
     intercept(ada.page, asked, lambda route: route.abort())
     settings = ada.open_settings("Usage")
@@ -262,7 +258,7 @@ def test_usage_that_does_not_come_says_why_and_can_be_asked_for_again(
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_everybody_can_use_these_pages_at_every_width(ada: Person, bob: Person, width: int) -> None:
+def test_the_pages_are_accessible_at_every_width(ada: Person, bob: Person, width: int) -> None:
     page = ada.page
     page.set_viewport_size({"width": width, "height": 800})
     group_with(ada, "Research", "ada", "bob")
@@ -280,6 +276,6 @@ def test_everybody_can_use_these_pages_at_every_width(ada: Person, bob: Person, 
         page.wait_for_load_state("networkidle")
         for button in page.get_by_role("button", name=re.compile("^Change: ")).all():
             button.click()
-        assert faults(page) == [], section
+        assert accessibility_problems(page) == [], section
         assert overflow(page) == 0, section
         assert cut_off(page) == [], section

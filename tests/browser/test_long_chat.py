@@ -1,4 +1,4 @@
-"""A conversation of 2,000 turns: as quick to open, and as calm to read, as one of two."""
+"""A conversation of 2,000 turns opens as fast and scrolls as smoothly as a short one."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.world import Person
 
 NUM_TURNS = 2_000
-MOST_ROWS = 60
+MAX_ROWS = 60
 
 
 def message(number: int, role: str, text: str) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def message(number: int, role: str, text: str) -> dict[str, Any]:
 
 
 def long_conversation() -> dict[str, Any]:
-    """As ChatGPT exports it."""
+    """A conversation in the export format of ChatGPT."""
     said = [
         message(number, role, f"{what} number {number}. " + "And so on. " * (number % 40))
         for number in range(NUM_TURNS)
@@ -51,7 +51,7 @@ def long_conversation() -> dict[str, Any]:
 
 @pytest.fixture
 def reader(ada: Person) -> Person:
-    """Somebody with a long conversation open."""
+    """A person with a long conversation open."""
     report = ada.post("import", [long_conversation()])
     assert report["num_messages"] == 2 * NUM_TURNS
     ada.page.reload()
@@ -60,27 +60,27 @@ def reader(ada: Person) -> Person:
     return ada
 
 
-def test_it_opens_at_its_end_and_draws_only_what_is_near(ada: Person) -> None:
+def test_a_long_chat_opens_at_its_end_and_draws_only_nearby_rows(ada: Person) -> None:
     ada.post("import", [long_conversation()])
     ada.page.reload()
     ada.page.get_by_role("link", name="A long story").click()
     expect(ada.answers.get_by_text(f"Answer number {NUM_TURNS - 1}.")).to_be_in_viewport()
     rows = ada.messages.get_by_role("article")
-    assert rows.count() < MOST_ROWS
+    assert rows.count() < MAX_ROWS
     expect(ada.answers.last).to_have_attribute("aria-setsize", str(2 * NUM_TURNS))
     expect(ada.answers.last).to_have_attribute("aria-posinset", str(2 * NUM_TURNS))
     ada.ask("!script\nand it goes on")
 
     expect(ada.answers.last.locator(".prose")).to_have_text("and it goes on")
     expect(ada.answers.last).to_be_in_viewport()
-    assert rows.count() < MOST_ROWS
+    assert rows.count() < MAX_ROWS
 
 
 def test_the_keyboard_reaches_its_beginning_and_its_end(reader: Person) -> None:
     reader.messages.focus()
     reader.page.keyboard.press("ControlOrMeta+Home")
     expect(reader.questions.get_by_text("Question number 0.")).to_be_in_viewport()
-    assert reader.messages.get_by_role("article").count() < MOST_ROWS
+    assert reader.messages.get_by_role("article").count() < MAX_ROWS
     reader.page.keyboard.press("ControlOrMeta+End")
     expect(reader.answers.get_by_text(f"Answer number {NUM_TURNS - 1}.")).to_be_in_viewport()
     reader.page.keyboard.press("ControlOrMeta+Home")
@@ -101,11 +101,11 @@ def test_an_address_leads_to_a_message_in_the_middle(reader: Person) -> None:
 
     expect(wanted).to_be_focused()
     expect(wanted).to_have_attribute("aria-posinset", str(2 * 1234 + 2))
-    assert reader.messages.get_by_role("article").count() < MOST_ROWS
+    assert reader.messages.get_by_role("article").count() < MAX_ROWS
 
 
-def test_reading_upwards_nothing_jumps(reader: Person) -> None:
-    """What is seen moves by as much as the wheel says, whatever is drawn above it meanwhile."""
+def test_scrolling_up_does_not_jump(reader: Person) -> None:
+    """Visible rows move only as far as the wheel scrolls, while rows above are drawn."""
     reader.messages.hover()
     reader.page.evaluate("""
         () => {
@@ -135,4 +135,4 @@ def test_reading_upwards_nothing_jumps(reader: Person) -> None:
     expect(reader.answers.last).to_be_attached()
 
     assert reader.page.evaluate("window.jumps") == []
-    assert reader.messages.get_by_role("article").count() < MOST_ROWS
+    assert reader.messages.get_by_role("article").count() < MAX_ROWS

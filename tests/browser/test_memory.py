@@ -1,11 +1,11 @@
-"""What is remembered of people, what they tell of themselves, and chats that leave nothing."""
+"""Memories, the profile and temporary chats."""
 
 import json
 import re
 
 import pytest
 from playwright.sync_api import Locator, Route, expect
-from tests.browser.axe import faults
+from tests.browser.axe import accessibility_problems
 from tests.browser.world import Person, intercept
 
 RIGHTMOST = """
@@ -32,21 +32,21 @@ def rows(memories: Locator) -> Locator:
 
 
 def line_below(person: Person) -> Locator:
-    """What is said of memory below the last answer."""
+    """The memory note below the last answer."""
     said = re.compile("Memory updated|Undone|Remember this|Remembered|Not remembered|Temporary")
     return person.answers.last.get_by_role("status").filter(has_text=said)
 
 
-def test_an_empty_memory_says_how_it_is_filled(ada: Person) -> None:
+def test_an_empty_memory_explains_how_to_fill_it(ada: Person) -> None:
     memories = list_of(ada)
 
     expect(memories.get_by_text("Nothing is remembered yet")).to_be_visible()
     expect(memories.get_by_text("Remember that I am vegetarian.")).to_be_visible()
     expect(memories.get_by_role("button", name="Forget everything")).to_have_count(0)
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
 
 
-def test_a_memory_is_added_changed_and_forgotten_and_comes_back(ada: Person) -> None:
+def test_a_memory_is_added_changed_deleted_and_restored(ada: Person) -> None:
     memories = list_of(ada)
     memories.get_by_role("button", name="Remember").click()
     field = memories.get_by_label("Something to remember")
@@ -61,7 +61,7 @@ def test_a_memory_is_added_changed_and_forgotten_and_comes_back(ada: Person) -> 
     memories.get_by_label("Memory", exact=True).fill("I like green tea.")
     ada.page.keyboard.press("Enter")
     expect(rows(memories)).to_contain_text("I like green tea.")
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
 
     memories.get_by_role("button", name="Forget “I like green tea.”").click()
     expect(rows(memories)).to_have_count(0)
@@ -72,7 +72,7 @@ def test_a_memory_is_added_changed_and_forgotten_and_comes_back(ada: Person) -> 
     assert [one["text"] for one in ada.get("memories")["items"]] == ["I like green tea."]
 
 
-def test_escape_leaves_a_memory_as_it_was_and_the_settings_open(ada: Person) -> None:
+def test_escape_cancels_an_edit_and_keeps_the_settings_open(ada: Person) -> None:
     remember(ada, "I like tea.")
     memories = list_of(ada)
     memories.get_by_role("button", name="Edit “I like tea.”").click()
@@ -83,7 +83,7 @@ def test_escape_leaves_a_memory_as_it_was_and_the_settings_open(ada: Person) -> 
     expect(memories.get_by_role("button", name="Edit “I like tea.”")).to_be_focused()
 
 
-def test_many_memories_are_searched_and_come_a_page_at_a_time(ada: Person) -> None:
+def test_many_memories_are_searched_and_loaded_by_page(ada: Person) -> None:
     remember(ada, *[f"Fact number {i}." for i in range(60)])
     memories = list_of(ada)
     expect(memories.get_by_text("60 memories")).to_be_visible()
@@ -101,7 +101,7 @@ def test_many_memories_are_searched_and_come_a_page_at_a_time(ada: Person) -> No
     expect(memories.get_by_text("Nothing that is remembered says “nowhere”.")).to_be_visible()
 
 
-def test_memories_are_taken_along_as_a_file(ada: Person) -> None:
+def test_memories_are_exported_to_a_file(ada: Person) -> None:
     remember(ada, "I like tea.")
     memories = list_of(ada)
     with ada.page.expect_download() as download:
@@ -110,7 +110,7 @@ def test_memories_are_taken_along_as_a_file(ada: Person) -> None:
     assert "I like tea." in json.dumps(json.loads(download.value.path().read_text()))
 
 
-def test_everything_is_forgotten_only_by_whoever_types_so(ada: Person) -> None:
+def test_deleting_every_memory_needs_typed_confirmation(ada: Person) -> None:
     remember(ada, "I like tea.", "I live in Bern.")
     memories = list_of(ada)
     memories.get_by_role("button", name="Forget everything").click()
@@ -126,7 +126,7 @@ def test_everything_is_forgotten_only_by_whoever_types_so(ada: Person) -> None:
     assert ada.get("memories")["total"] == 0
 
 
-def test_whoever_searches_is_told_of_all_that_goes(ada: Person) -> None:
+def test_deleting_all_during_a_search_counts_every_memory(ada: Person) -> None:
     remember(ada, "I like tea.", "I live in Bern.", "My cat is called Mia.")
     settings = ada.open_settings("Memory")
     memories = part(settings, "What is remembered")
@@ -142,7 +142,7 @@ def test_whoever_searches_is_told_of_all_that_goes(ada: Person) -> None:
     expect(question).to_contain_text("You have 3 memories.")
 
 
-def test_what_only_says_what_to_do_is_marked_as_not_shown(ada: Person) -> None:
+def test_an_instruction_is_marked_as_not_shown_to_the_model(ada: Person) -> None:
     memories = list_of(ada)
     field = memories.get_by_label("Something to remember")
     field.fill("Always answer in one word.")
@@ -150,7 +150,7 @@ def test_what_only_says_what_to_do_is_marked_as_not_shown(ada: Person) -> None:
     expect(memories.get_by_text("Remembered, but not shown to the model")).to_be_visible()
     expect(rows(memories)).to_contain_text("Not shown to the model: it says what to do")
     rows(memories).get_by_role("link", name="About you").scroll_into_view_if_needed()
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     field.fill("I like tea.")
     field.press("Enter")
     expect(memories.get_by_text("Remembered.", exact=True)).to_be_visible()
@@ -161,7 +161,7 @@ def test_what_only_says_what_to_do_is_marked_as_not_shown(ada: Person) -> None:
 
 
 @pytest.mark.parametrize(("action", "num_kept"), [("and keep", 1), ("and delete all", 0)])
-def test_whoever_turns_memory_off_keeps_or_deletes_what_is_there(
+def test_turning_memory_off_keeps_or_deletes_the_memories(
     ada: Person, action: str, num_kept: int
 ) -> None:
     remember(ada, "I like tea.")
@@ -170,7 +170,7 @@ def test_whoever_turns_memory_off_keeps_or_deletes_what_is_there(
     expect(switch).to_be_checked()
     switch.click()
     question = ada.page.get_by_role("dialog", name="Turn memory off?")
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     question.get_by_role("button", name="Cancel").click()
     expect(switch).to_be_checked()
     switch.click()
@@ -184,7 +184,7 @@ def test_whoever_turns_memory_off_keeps_or_deletes_what_is_there(
     expect(settings.get_by_text("Memory is on.")).to_be_visible()
 
 
-def test_suggestions_are_off_until_somebody_wants_them(ada: Person) -> None:
+def test_suggestions_are_off_by_default(ada: Person) -> None:
     settings = ada.open_settings("Memory")
     suggestions = settings.get_by_role("switch", name="Suggest memories")
     expect(suggestions).not_to_be_checked()
@@ -193,7 +193,7 @@ def test_suggestions_are_off_until_somebody_wants_them(ada: Person) -> None:
     assert ada.get("user_system_messages")["suggests_memories"] is True
 
 
-def test_what_people_say_of_themselves_is_saved_and_counted(ada: Person) -> None:
+def test_the_profile_is_saved_and_its_characters_counted(ada: Person) -> None:
     settings = ada.open_settings("About you")
     name = settings.get_by_label("What should I call you?")
     name.fill("Ada")
@@ -203,7 +203,7 @@ def test_what_people_say_of_themselves_is_saved_and_counted(ada: Person) -> None
     expect(settings.get_by_text("1,501 of 1,500 characters")).to_be_visible()
     settings.get_by_role("button", name="Save").click()
     expect(about).to_have_accessible_description(re.compile("at most 1,500 fit"))
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     about.fill("I build engines.")
     settings.get_by_role("button", name="Save").click()
     expect(settings.get_by_text("Saved.")).to_be_visible()
@@ -219,7 +219,7 @@ def test_what_people_say_of_themselves_is_saved_and_counted(ada: Person) -> None
     assert kept["is_on"] is False
 
 
-def test_an_older_tab_turns_nothing_back_on(ada: Person) -> None:
+def test_an_older_tab_does_not_turn_memory_back_on(ada: Person) -> None:
     settings = ada.open_settings("About you")
     settings.get_by_label("What should I call you?").fill("Ada")
     ada.post("user_system_messages", {"uses_memory": False}, "PUT")
@@ -240,14 +240,14 @@ def test_memories_and_the_profile_fit_a_phone(ada: Person) -> None:
         ada.page.get_by_role("switch").first.wait_for()
         edge = ada.page.evaluate(RIGHTMOST)
         assert edge <= 360
-        assert faults(ada.page) == []
+        assert accessibility_problems(ada.page) == []
 
 
-def test_what_was_remembered_is_said_below_the_answer_and_undone(ada: Person) -> None:
+def test_an_added_memory_is_shown_below_the_answer_and_undone(ada: Person) -> None:
     ada.ask("Remember that I like tea.")
     line = line_below(ada)
     expect(line).to_contain_text("Memory updated: “I like tea.”")
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     ada.page.reload()
     expect(line).to_contain_text("Memory updated: “I like tea.”")
 
@@ -259,7 +259,7 @@ def test_what_was_remembered_is_said_below_the_answer_and_undone(ada: Person) ->
     expect(line).to_have_text("Undone: this is not remembered.")
 
 
-def test_what_was_forgotten_in_a_chat_comes_back(ada: Person) -> None:
+def test_a_memory_removed_in_a_chat_is_restored(ada: Person) -> None:
     remember(ada, "I like tea.")
     ada.ask("Forget that I like tea.")
     line = line_below(ada)
@@ -271,14 +271,14 @@ def test_what_was_forgotten_in_a_chat_comes_back(ada: Person) -> None:
     assert ada.get("memories")["total"] == 1
 
 
-def test_an_answer_tells_which_memories_it_used_and_they_can_be_changed_there(ada: Person) -> None:
+def test_an_answer_lists_the_memories_it_used_for_editing(ada: Person) -> None:
     remember(ada, "My favourite drink is green tea.", "I live in Bern.")
     ada.ask("What is my favourite drink?")
     used = ada.button("Used 1 memory")
     used.click()
     popover = ada.page.get_by_role("dialog", name="Memories that were used")
     expect(popover.get_by_role("listitem")).to_contain_text("My favourite drink is green tea.")
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     popover.get_by_role("button", name="Forget").click()
     expect(popover.get_by_text("Forgotten.")).to_be_visible()
     assert ada.get("memories")["total"] == 1
@@ -289,7 +289,7 @@ def test_an_answer_tells_which_memories_it_used_and_they_can_be_changed_there(ad
     expect(used).to_be_focused()
 
 
-def test_people_see_what_of_theirs_the_model_saw(ada: Person) -> None:
+def test_the_context_of_an_answer_is_shown(ada: Person) -> None:
     ada.post("user_system_messages", {"call_me": "Countess"}, "PUT")
     remember(ada, "My favourite drink is green tea.")
     ada.ask("What is my favourite drink?")
@@ -300,7 +300,7 @@ def test_people_see_what_of_theirs_the_model_saw(ada: Person) -> None:
     expect(seen.get_by_text("Countess")).to_be_visible()
     expect(seen.get_by_text("My favourite drink is green tea.")).to_be_visible()
     expect(seen.get_by_text("What the window was filled with")).to_be_visible()
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
 
 
 def test_a_temporary_chat_is_in_no_list_and_stays_at_its_address(ada: Person) -> None:
@@ -308,7 +308,7 @@ def test_a_temporary_chat_is_in_no_list_and_stays_at_its_address(ada: Person) ->
     switch.click()
     expect(switch).to_be_checked()
     expect(ada.page.get_by_role("heading", name="Temporary chat")).to_be_visible()
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     ada.ask("Remember that I like tea.")
 
     expect(ada.page.get_by_role("main").get_by_text("Temporary chat", exact=True)).to_be_visible()
@@ -320,18 +320,18 @@ def test_a_temporary_chat_is_in_no_list_and_stays_at_its_address(ada: Person) ->
     expect(ada.questions).to_have_text(re.compile("Remember that I like tea."))
     expect(line_below(ada)).to_have_text("Temporary chats remember nothing.")
     expect(ada.page.get_by_role("main").get_by_text("Temporary chat", exact=True)).to_be_visible()
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     ada.page.keyboard.press("ControlOrMeta+Shift+o")
     expect(switch).not_to_be_checked()
 
 
-def test_a_temporary_chat_begins_from_the_keyboard_too(ada: Person) -> None:
+def test_a_temporary_chat_is_started_by_keyboard(ada: Person) -> None:
     ada.draft.fill("/temporary")
     ada.page.keyboard.press("Enter")
     expect(ada.page.get_by_role("switch", name="Temporary chat")).to_be_checked()
 
 
-def test_what_is_written_in_a_temporary_chat_is_not_kept_by_the_browser(ada: Person) -> None:
+def test_the_draft_of_a_temporary_chat_is_not_stored(ada: Person) -> None:
     kept = "Object.values(localStorage).join()"
     ada.draft.fill("I am afraid of quinces.")
     ada.page.reload()
@@ -349,7 +349,7 @@ def test_what_is_written_in_a_temporary_chat_is_not_kept_by_the_browser(ada: Per
 
 
 def suggest(person: Person, text: str) -> None:
-    """As if the model had found it worth remembering: the scripted one never does."""
+    """Fakes a suggestion of the model: the scripted engine makes none."""
     person.post("memories", {"text": text})
     [memory] = person.get("memories")["items"]
     changed = [{"memory_id": memory["id"], "change": "suggested"}]
@@ -372,7 +372,7 @@ def suggest(person: Person, text: str) -> None:
 @pytest.mark.parametrize(
     ("choice", "outcome", "kept"), [("Yes", "Remembered: “", 1), ("No", "Not remembered.", 0)]
 )
-def test_a_suggestion_is_kept_only_by_whoever_says_yes(
+def test_a_suggested_memory_is_kept_only_if_accepted(
     ada: Person, choice: str, outcome: str, kept: int
 ) -> None:
     ada.ask("I live in Bern. Where is a good bakery?")
@@ -380,7 +380,7 @@ def test_a_suggestion_is_kept_only_by_whoever_says_yes(
     ada.page.reload()
     line = line_below(ada)
     expect(line).to_contain_text("Remember this? “I live in Bern.”")
-    assert faults(ada.page) == []
+    assert accessibility_problems(ada.page) == []
     ada.answers.last.get_by_role("button", name=choice, exact=True).click()
 
     expect(line).to_contain_text(outcome)

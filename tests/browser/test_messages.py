@@ -1,4 +1,4 @@
-"""What a message looks like and what can be done with it."""
+"""How messages look, and their actions."""
 
 import re
 from collections.abc import Callable
@@ -40,7 +40,7 @@ With $a^2$ in the line, [a name](https://docs.example.org/page?q=1) and
 - [x] done
 
 <script>pwned()</script>"""
-"""Everything that markdown can do here."""
+"""Every supported kind of Markdown."""
 
 WATCH_TOPS = """
 () => {
@@ -74,7 +74,7 @@ Object.defineProperty(window, 'speechSynthesis', {
 """
 FEEDBACK = "**/backend-api/conversation/*/messages/*/feedback"
 NO_WORKER = "delete Navigator.prototype.serviceWorker;"
-"""So that the page itself asks for each of its files."""
+"""Bypasses the cache, so that the page requests each of its files."""
 NO_VOICE = "Object.defineProperty(window, 'speechSynthesis', { value: undefined });"
 
 
@@ -83,7 +83,7 @@ def usage_of(answer: Locator) -> str:
 
 
 def started(person: Person) -> dict[str, object]:
-    """What the turn of the newest answer was asked for."""
+    """The TurnStarted event of the newest answer."""
     turn_id = person.stored[-1]["metadata"]["turn_exchange_id"]
     event: dict[str, object] = person.get(f"turn/{turn_id}")["events"][0]["event"]
     return event
@@ -113,7 +113,7 @@ def test_every_kind_of_markdown_is_drawn(ada: Person) -> None:
     expect(answer.get_by_text("<script>pwned()</script>")).to_be_visible()
 
 
-def test_a_link_says_where_it_goes_and_a_picture_is_only_a_link(ada: Person) -> None:
+def test_a_link_shows_its_host_and_an_image_is_a_link(ada: Person) -> None:
     ada.ask(f"!script\n{KINDS}")
     link = ada.answers.get_by_role("link", name="a name")
     picture = ada.answers.get_by_text("Image, not loaded:")
@@ -125,19 +125,19 @@ def test_a_link_says_where_it_goes_and_a_picture_is_only_a_link(ada: Person) -> 
     expect(ada.answers.get_by_role("img")).to_have_count(0)
 
 
-def test_code_and_answers_are_copied_as_they_were_written(ada: Person) -> None:
+def test_code_and_answers_are_copied_unchanged(ada: Person) -> None:
     ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     ada.ask(f"!script\n{KINDS}")
-    ada.listen("article [role=status]", "Copied")
+    ada.record_announcements("article [role=status]", "Copied")
     ada.answers.get_by_role("button", name="Copy code").click()
     ada.expect_copied(CODE)
     ada.answers.get_by_role("button", name="Copy answer").click()
     ada.expect_copied(KINDS)
 
-    assert ada.heard == ["Copied"]
+    assert ada.announced == ["Copied"]
 
 
-def test_nothing_moves_in_what_is_read_while_blocks_begin_and_end(ada: Person) -> None:
+def test_text_does_not_move_while_blocks_begin_and_end(ada: Person) -> None:
     ada.ask("!script\nSo that formulas can be drawn: $x$")
     expect(ada.answers.locator("math")).to_have_count(1)
     ada.page.evaluate(WATCH_TOPS)
@@ -148,7 +148,7 @@ def test_nothing_moves_in_what_is_read_while_blocks_begin_and_end(ada: Person) -
     assert ada.page.evaluate("window.jumps") == []
 
 
-def test_formulas_and_colours_that_do_not_come_leave_the_words(
+def test_text_stays_readable_if_formulas_and_highlighting_fail_to_load(
     new_person: Callable[[], Person],
 ) -> None:
     ada = new_person()
@@ -167,7 +167,7 @@ def test_formulas_and_colours_that_do_not_come_leave_the_words(
     expect(formula.locator("math")).to_have_count(1)
 
 
-def test_a_message_is_edited_in_its_place_or_left_as_it_was(ada: Person) -> None:
+def test_a_message_is_edited_in_place_or_left_unchanged(ada: Person) -> None:
     ada.ask("!script\n  first answer")
     ada.questions.hover()
     ada.button("Edit message").click()
@@ -191,7 +191,7 @@ def test_a_message_is_edited_in_its_place_or_left_as_it_was(ada: Person) -> None
     expect(ada.button("Previous version")).to_be_disabled()
 
 
-def test_an_answer_is_given_again_more_or_less_freely_and_by_another_model(ada: Person) -> None:
+def test_an_answer_is_repeated_with_another_preset_and_model(ada: Person) -> None:
     ada.post("models/scripted-small/pull", {})
     ada.page.reload()
     ada.ask("!script\nhello")
@@ -211,7 +211,7 @@ def test_an_answer_is_given_again_more_or_less_freely_and_by_another_model(ada: 
     expect(ada.questions).to_have_count(1)
 
 
-def test_an_answer_that_was_stopped_goes_on_from_its_last_word(ada: Person) -> None:
+def test_a_stopped_answer_continues_from_its_last_word(ada: Person) -> None:
     begun = " ".join(WORDS.split()[:20])
     ada.say(f"!script hang=20\n{WORDS}")
     expect(ada.answers.locator(".prose")).to_have_text(begun)
@@ -232,7 +232,7 @@ def test_an_answer_that_was_stopped_goes_on_from_its_last_word(ada: Person) -> N
     expect(ada.answers).to_have_count(1)
 
 
-def test_an_answer_cut_by_its_length_goes_on_as_often_as_one_likes(
+def test_an_answer_cut_by_its_length_can_be_continued_repeatedly(
     ada: Person, server: Server
 ) -> None:
     server.stop()
@@ -248,7 +248,7 @@ def test_an_answer_cut_by_its_length_goes_on_as_often_as_one_likes(
     expect(ada.page.get_by_text("reached the longest length allowed")).to_have_count(0)
 
 
-def test_an_answer_is_read_aloud_without_its_marks_until_told_to_stop(ada: Person) -> None:
+def test_an_answer_is_read_aloud_without_markup_until_stopped(ada: Person) -> None:
     ada.page.add_init_script(VOICE)
     ada.page.reload()
     ada.ask("!script\n## Sum\n\nIt is **four**.\n\n```\n2 + 2\n```")
@@ -262,7 +262,7 @@ def test_an_answer_is_read_aloud_without_its_marks_until_told_to_stop(ada: Perso
     assert ada.page.evaluate("said.at(-1)") == "(silence)"
 
 
-def test_where_there_is_no_voice_none_is_offered(ada: Person) -> None:
+def test_reading_aloud_is_not_offered_without_speech_synthesis(ada: Person) -> None:
     ada.page.add_init_script(NO_VOICE)
     ada.page.reload()
     ada.ask("!script\nhello")
@@ -272,7 +272,7 @@ def test_where_there_is_no_voice_none_is_offered(ada: Person) -> None:
     expect(ada.page.get_by_role("menuitem", name="Read aloud")).to_have_count(0)
 
 
-def test_what_one_thinks_of_an_answer_is_kept_until_it_is_taken_back(ada: Person) -> None:
+def test_a_rating_is_kept_until_it_is_withdrawn(ada: Person) -> None:
     ada.ask("!script\nThe earth is flat.")
     ada.button("Bad answer").click()
     dialog = ada.page.get_by_role("dialog", name="What was wrong with it?")
@@ -301,7 +301,7 @@ def test_what_one_thinks_of_an_answer_is_kept_until_it_is_taken_back(ada: Person
     assert "feedback" not in ada.stored[-1]["metadata"]
 
 
-def test_a_share_shows_a_stranger_what_was_said_so_far_until_it_is_revoked(
+def test_a_share_shows_the_conversation_so_far_until_revoked(
     ada: Person, new_person: Callable[[], Person]
 ) -> None:
     ada.ask("!script\nFor **everyone**.")
@@ -334,7 +334,7 @@ def test_a_share_shows_a_stranger_what_was_said_so_far_until_it_is_revoked(
     expect(stranger.page.get_by_role("heading", name="There is nothing here")).to_be_visible()
 
 
-def test_what_an_answer_cost_reads_the_same_tomorrow(ada: Person) -> None:
+def test_the_cost_of_an_answer_is_the_same_after_a_reload(ada: Person) -> None:
     ada.ask("!script tokens=40 pace=2ms first=20ms\nword ")
     ada.ask("!script tokens=40 pace=2ms\nword ")
     now = [usage_of(answer) for answer in ada.answers.all()]

@@ -1,4 +1,4 @@
-"""Choosing the model that answers, and fetching another."""
+"""Choosing and downloading models."""
 
 import re
 
@@ -11,7 +11,7 @@ def open_picker(person: Person) -> Locator:
     return person.page.get_by_role("dialog", name="Models")
 
 
-def test_a_model_is_fetched_chosen_and_asked(ada: Person) -> None:
+def test_a_model_is_downloaded_chosen_and_used(ada: Person) -> None:
     picker = open_picker(ada)
     here = picker.get_by_role("list", name="Models", exact=True)
     expect(here.get_by_role("listitem")).to_have_count(1)
@@ -20,11 +20,11 @@ def test_a_model_is_fetched_chosen_and_asked(ada: Person) -> None:
     expect(here).to_contain_text("8,192 tokens of context")
     expect(here).to_contain_text("this machine")
     expect(picker.get_by_role("list", name="More models")).to_contain_text("2 MB")
-    ada.listen("[role=dialog], dialog", r"[\d.]+ MB of 2 MB")
+    ada.record_announcements("[role=dialog], dialog", r"[\d.]+ MB of 2 MB")
     picker.get_by_role("button", name="Fetch Scripted small").click()
     expect(here.get_by_role("listitem")).to_have_count(2)
     expect(picker.get_by_role("progressbar")).to_be_hidden()
-    assert ada.heard
+    assert ada.announced
     here.get_by_role("button", name="Scripted small").click()
     expect(picker).to_be_hidden()
     expect(ada.button("Model: Scripted small")).to_be_visible()
@@ -35,7 +35,7 @@ def test_a_model_is_fetched_chosen_and_asked(ada: Person) -> None:
     expect(ada.button("Model: Scripted small")).to_be_visible()
 
 
-def test_how_fast_a_model_is_here_is_measured(ada: Person, server: Server) -> None:
+def test_the_speed_of_a_model_is_measured(ada: Person, server: Server) -> None:
     ada.ask("!script tokens=60 pace=2ms\nword ")
     server.stop()
     server.start()
@@ -46,7 +46,9 @@ def test_how_fast_a_model_is_here_is_measured(ada: Person, server: Server) -> No
     )
 
 
-def test_a_member_sees_what_there_is_and_whom_to_ask(ada: Person, bob: Person) -> None:
+def test_a_member_sees_the_models_and_is_referred_to_an_administrator(
+    ada: Person, bob: Person
+) -> None:
     picker = open_picker(bob)
 
     expect(picker.get_by_role("list", name="More models")).to_contain_text("Scripted small")
@@ -71,7 +73,7 @@ def test_the_keyboard_alone_is_enough_to_choose(ada: Person) -> None:
     expect(ada.button("Model: Scripted")).to_be_focused()
 
 
-def test_a_download_is_seen_from_the_conversation_too(ada: Person) -> None:
+def test_a_download_is_shown_in_the_conversation(ada: Person) -> None:
     half = {"name": "scripted-small", "num_done_bytes": 1_000_000, "num_bytes": 2_000_000}
 
     def tell(route: Route) -> None:

@@ -1,10 +1,10 @@
-"""One key finds conversations and actions, and every shortcut that is listed works."""
+"""The palette finds conversations and actions, and every listed shortcut works."""
 
 import re
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, expect
-from tests.browser.test_sidebar import bring, row, sidebar, talk
+from tests.browser.test_sidebar import import_conversations, row, sidebar, talk
 from tests.browser.world import Person, intercept
 
 PRINTED = {"Ctrl": "Control", "Esc": "Escape", "↑": "ArrowUp", "↓": "ArrowDown"}
@@ -24,7 +24,7 @@ def theme(person: Person) -> str:
 
 
 def shortcuts(person: Person, group: str) -> dict[str, str]:
-    """What the list of shortcuts says: each action, and the keys to press for it."""
+    """The listed shortcuts: keys by action."""
     person.draft.blur()
     person.page.keyboard.press("?")
     dialog = person.page.get_by_role("dialog", name="Keyboard shortcuts")
@@ -42,7 +42,9 @@ def shortcuts(person: Person, group: str) -> dict[str, str]:
 
 def test_a_conversation_is_found_by_its_words_with_the_keyboard_alone(ada: Person) -> None:
     filler = ["Something long.\n\n" * 30] * 10
-    bring(ada, talk("Garden", *filler, "Plant the heliotrope.", *filler), talk("Stars"))
+    import_conversations(
+        ada, talk("Garden", *filler, "Plant the heliotrope.", *filler), talk("Stars")
+    )
     ada.draft.focus()
     press = ada.page.keyboard.press
     press("Control+k")
@@ -91,7 +93,7 @@ def test_a_search_that_fails_says_so(ada: Person) -> None:
     expect(ada.page.get_by_role("dialog").get_by_role("alert")).to_contain_text("cannot be reached")
 
 
-def test_a_question_mark_lists_the_shortcuts_but_not_while_one_writes(ada: Person) -> None:
+def test_a_question_mark_lists_the_shortcuts_unless_typed_into_a_field(ada: Person) -> None:
     ada.draft.focus()
     ada.page.keyboard.type("Why?")
     expect(ada.draft).to_have_value("Why?")
@@ -102,7 +104,7 @@ def test_a_question_mark_lists_the_shortcuts_but_not_while_one_writes(ada: Perso
     expect(ada.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
-def test_what_is_pressed_right_after_escape_is_meant_for_the_page(ada: Person) -> None:
+def test_keys_after_escape_go_to_the_page(ada: Person) -> None:
     press = ada.page.keyboard.press
     for _ in range(20):
         ada.draft.blur()
@@ -115,55 +117,55 @@ def test_what_is_pressed_right_after_escape_is_meant_for_the_page(ada: Person) -
         expect(ada.page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_every_shortcut_that_is_listed_does_what_it_says(ada: Person) -> None:
+def test_every_listed_shortcut_works(ada: Person) -> None:
     ada.ask("!script\nThe answer is forty-two.")
     ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page, press = ada.page, ada.page.keyboard.press
     expect(ada.conversations).to_have_count(1)
     dialog = page.get_by_role("dialog")
 
-    def closes(name: str) -> None:
+    def check_dialog(name: str) -> None:
         expect(page.get_by_role("dialog", name=name)).to_be_visible()
         press("Escape")
         expect(dialog).to_have_count(0)
 
-    def folds() -> None:
+    def check_folded() -> None:
         expect(ada.button("Show the sidebar")).to_be_visible()
         press("Control+Shift+s")
         expect(ada.button("Fold the sidebar away")).to_be_visible()
 
-    def copies() -> None:
+    def check_copied() -> None:
         expect(page.get_by_text("The answer is copied.")).to_be_visible()
         assert ada.clipboard == "The answer is forty-two."
 
-    def looks_inside() -> None:
+    def check_inspector() -> None:
         expect(page.get_by_role("complementary")).to_be_visible()
         press("Escape")
         expect(page.get_by_role("complementary")).to_have_count(0)
 
-    def deletes() -> None:
+    def check_deleted() -> None:
         expect(ada.conversations).to_have_count(0)
         expect(page.get_by_role("button", name="Undo")).to_be_visible()
 
-    def takes_back() -> None:
+    def check_restored() -> None:
         expect(ada.answers).to_contain_text("forty-two")
 
-    def begins_anew() -> None:
+    def check_new_chat() -> None:
         expect(page.get_by_text("What is on your mind?")).to_be_visible()
         page.go_back()
         expect(ada.answers).to_contain_text("forty-two")
 
     effects: dict[str, Callable[[], None]] = {
-        "New chat": begins_anew,
-        "Find a conversation or an action": lambda: closes("Find anything"),
-        "Keyboard shortcuts": lambda: closes("Keyboard shortcuts"),
+        "New chat": check_new_chat,
+        "Find a conversation or an action": lambda: check_dialog("Find anything"),
+        "Keyboard shortcuts": lambda: check_dialog("Keyboard shortcuts"),
         "Go to the message field": lambda: expect(ada.draft).to_be_focused(),
-        "Fold or unfold the list of conversations": folds,
-        "Copy the last answer": copies,
-        "Look inside the last answer": looks_inside,
-        "Delete this conversation": deletes,
-        "Undo what was just done": takes_back,
-        "Settings: account": lambda: closes("Settings"),
+        "Fold or unfold the list of conversations": check_folded,
+        "Copy the last answer": check_copied,
+        "Look inside the last answer": check_inspector,
+        "Delete this conversation": check_deleted,
+        "Undo what was just done": check_restored,
+        "Settings: account": lambda: check_dialog("Settings"),
     }
     listed = shortcuts(ada, "Anywhere")
     assert listed.keys() == effects.keys()
@@ -173,8 +175,8 @@ def test_every_shortcut_that_is_listed_does_what_it_says(ada: Person) -> None:
         effects[label]()
 
 
-def test_the_keys_of_the_message_field_and_of_the_list_do_what_they_say(ada: Person) -> None:
-    bring(ada, talk("Planets"), talk("Stars", days=0.001))
+def test_the_listed_keys_of_the_draft_and_the_list_work(ada: Person) -> None:
+    import_conversations(ada, talk("Planets"), talk("Stars", days=0.001))
     press = ada.page.keyboard.press
     walking = shortcuts(ada, "In the list of conversations")
     row(ada, "Planets").focus()

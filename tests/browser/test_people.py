@@ -1,4 +1,4 @@
-"""What administrators do: who is here, who may come, what answers, what is allowed."""
+"""Administration of people, invitations, models and limits."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def test_a_member_becomes_an_administrator_and_a_member_again(ada: Person, bob: 
     expect(bob.page.get_by_role("link", name="People")).to_have_count(0)
 
 
-def test_who_is_disabled_is_out_until_enabled_and_who_is_deleted_is_gone(
+def test_a_disabled_account_is_locked_out_and_a_deleted_one_is_gone(
     ada: Person, bob: Person
 ) -> None:
     bob.say("!script tokens=2000 pace=50ms\nheliotrope ")
@@ -56,7 +56,7 @@ def test_who_is_disabled_is_out_until_enabled_and_who_is_deleted_is_gone(
     expect(bob.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_an_invitation_lets_one_person_in_and_can_be_withdrawn(
+def test_an_invitation_works_once_and_can_be_revoked(
     ada: Person, new_person: Callable[[], Person]
 ) -> None:
     invites = part(ada.open_settings("Invitations"), "Invitations")
@@ -84,7 +84,7 @@ def test_an_invitation_lets_one_person_in_and_can_be_withdrawn(
     _try(late, "dave", "This invitation is not valid")
 
 
-def test_models_are_fetched_and_removed(ada: Person) -> None:
+def test_models_are_downloaded_and_removed(ada: Person) -> None:
     settings = ada.open_settings("Models")
     here = part(settings, "On this server")
     expect(line(here, "Scripted")).to_contain_text("default")
@@ -99,7 +99,7 @@ def test_models_are_fetched_and_removed(ada: Person) -> None:
     expect(settings.get_by_role("button", name="Fetch Scripted small")).to_be_visible()
 
 
-def test_the_limits_are_shown_with_the_names_they_are_set_by(ada: Person) -> None:
+def test_the_limits_are_shown_with_their_setting_names(ada: Person) -> None:
     limits = part(ada.open_settings("Limits"), "By the server’s settings")
     rules = ada.get("rules")
 

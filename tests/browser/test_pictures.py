@@ -1,7 +1,7 @@
-"""The main screens look as they did when somebody last looked at them and was content.
+"""The main screens look like their approved pictures.
 
-Everything that could differ from one day to the next is held still: the clock, the time zone,
-the names, motion and the cursor.
+Everything that changes from day to day is fixed: the clock, the time zone, the names, motion and
+the cursor.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 from tests.browser.pictures import RICH, Album
 from tests.browser.world import Person, Server
-from tests.unit.takeout.shapes import Json, conversation, node
+from tests.unit.import_export.sample_exports import Json, conversation, node
 
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 SIZES = {390: 780, 1280: 720, 1920: 900}
@@ -26,11 +26,11 @@ TITLES = {
     "Why the sky is dark at night": 51,
     "Letters to the landlord": 300,
 }
-"""Conversations, and how many hours ago something was last said in them."""
+"""Conversations, and how many hours ago they were updated."""
 
 
-class Painter:
-    """Takes a picture of what is on the screen, in both themes."""
+class Photographer:
+    """Takes screenshots in both themes."""
 
     def __init__(self, person: Person, width: int, album: Album) -> None:
         self.person = person
@@ -48,22 +48,22 @@ class Painter:
             picture = (only or page).screenshot(
                 animations="disabled", mask=hidden, mask_color="grey"
             )
-            self.album.hold(f"{name}-{self._width}-{theme}", picture)
+            self.album.compare(f"{name}-{self._width}-{theme}", picture)
 
 
 @pytest.fixture(params=SIZES)
-def painter(
+def photographer(
     request: pytest.FixtureRequest, browser: Browser, server: Server, tmp_path: Path
-) -> Iterator[Painter]:
+) -> Iterator[Photographer]:
     width: int = request.param
     context = browser.new_context(
         viewport={"width": width, "height": SIZES[width]}, timezone_id="UTC", locale="en-US"
     )
     person = Person(context.new_page(), server)
     person.page.clock.set_fixed_time(NOW)
-    easel = browser.new_page()
-    yield Painter(person, width, Album(easel, tmp_path))
-    easel.close()
+    comparer = browser.new_page()
+    yield Photographer(person, width, Album(comparer, tmp_path))
+    comparer.close()
     context.close()
 
 
@@ -77,12 +77,12 @@ def talk(title: str, hours: float, answer: str) -> Json:
     return conversation(*nodes, title=title, conversation_id=title, **times)
 
 
-def test_the_main_screens_look_as_approved(painter: Painter) -> None:
-    person, page = painter.person, painter.person.page
+def test_the_main_screens_look_as_approved(photographer: Photographer) -> None:
+    person, page = photographer.person, photographer.person.page
     person.visit()
-    painter.take("way-in", page.get_by_role("heading", name="Create the first account"))
+    photographer.take("way-in", page.get_by_role("heading", name="Create the first account"))
     person.create_account("ada")
-    painter.take("welcome", page.get_by_text("Scripted answers here."))
+    photographer.take("welcome", page.get_by_text("Scripted answers here."))
 
     person.post("import", [talk(title, ago, RICH) for title, ago in TITLES.items()])
     ids = {item["title"]: item["id"] for item in person.get("conversations")["items"]}
@@ -95,23 +95,23 @@ def test_the_main_screens_look_as_approved(painter: Painter) -> None:
 
     person.visit(f"/c/{ids['How a circle grows']}")
     expect(person.answers.locator("math")).to_have_count(2)
-    painter.take("chat", person.answers.locator(".keyword"))
+    photographer.take("chat", person.answers.locator(".keyword"))
     if person.button("Open menu").is_visible():
         person.button("Open menu").click()
     sidebar = page.get_by_role("navigation", name="Conversations")
     sidebar.get_by_role("button", name="Home", exact=True).click()
-    painter.take("sidebar", sidebar.get_by_role("link", name="Letters"), only=sidebar)
+    photographer.take("sidebar", sidebar.get_by_role("link", name="Letters"), only=sidebar)
     page.get_by_label("Search conversations").fill("radius")
-    painter.take("search", sidebar.locator("mark"), only=sidebar)
+    photographer.take("search", sidebar.locator("mark"), only=sidebar)
 
     person.visit("/")
     page.get_by_text("Scripted answers here.").wait_for()
     page.keyboard.press("Control+k")
-    painter.take("palette", page.get_by_role("option", name="A walk along the river"))
+    photographer.take("palette", page.get_by_role("option", name="A walk along the river"))
     page.keyboard.press("Escape")
     page.evaluate("location.hash = 'settings/appearance'")
-    painter.take("settings", page.get_by_role("radio", name="Airy"))
+    photographer.take("settings", page.get_by_role("radio", name="Airy"))
     person.visit(share["path"])
-    painter.take("shared", page.locator(".keyword"))
+    photographer.take("shared", page.locator(".keyword"))
 
-    assert painter.album.complaints == []
+    assert photographer.album.differences == []

@@ -1,44 +1,44 @@
-"""What administrators change for everyone: prompts, comparisons of their versions, and the log."""
+"""Administration of prompts: versions, comparisons and the log of changes."""
 
 import re
 
 import pytest
 from playwright.sync_api import Locator, expect
-from tests.browser.axe import faults
+from tests.browser.axe import accessibility_problems
 from tests.browser.test_layout import cut_off, overflow
 from tests.browser.test_people import line
 from tests.browser.test_settings import part
 from tests.browser.world import Person, intercept
 
-from hitsend.prompts import shipped
+from hitsend.prompts import shipped_prompts
 
-SHIPPED = shipped()["system"].version
+SHIPPED = shipped_prompts()["system"].version
 OWN = "{{ instructions }}\nSpeak like a pirate."
 
 
-def opened(person: Person, name: str = "System instructions") -> Locator:
-    """The settings, with a prompt open."""
+def open_prompt(person: Person, name: str = "System instructions") -> Locator:
+    """Opens a prompt in the settings."""
     settings = person.open_settings("Prompts")
     settings.get_by_role("button", name=re.compile(f"^{name}")).click()
     expect(settings.get_by_role("heading", name=name, exact=True)).to_be_focused()
     return settings
 
 
-def wrote(person: Person, template: str = OWN, note: str = "") -> int:
-    """By the server alone."""
+def create_version(person: Person, template: str = OWN, note: str = "") -> int:
+    """Creates a version through the API."""
     body = {"template": template, "note": note}
     version: int = person.post("admin/prompts/system/versions", body)["version"]
     return version
 
 
-def active(person: Person, name: str = "system") -> int:
+def active_version(person: Person, name: str = "system") -> int:
     items = person.get("admin/prompts")["items"]
     version: int = next(item["active"] for item in items if item["name"] == name)
     return version
 
 
-def test_a_version_is_written_tried_kept_activated_and_rolled_back(ada: Person) -> None:
-    settings = opened(ada)
+def test_a_version_is_written_previewed_saved_activated_and_rolled_back(ada: Person) -> None:
+    settings = open_prompt(ada)
     settings.get_by_role("button", name=f"Write a new version from version {SHIPPED}").click()
     template = settings.get_by_label("Template")
     expect(template).to_be_focused()
@@ -55,22 +55,22 @@ def test_a_version_is_written_tried_kept_activated_and_rolled_back(ada: Person) 
     versions = part(settings, "Versions")
     expect(versions.get_by_role("status")).to_contain_text("Nobody gets it before you activate it")
     expect(line(versions, "Version 1001")).to_contain_text("More fun · by ada")
-    assert active(ada) == SHIPPED
+    assert active_version(ada) == SHIPPED
     expect(ada.button("Activate version 1001")).to_be_focused()
     ada.button("Activate version 1001").click()
     expect(versions.get_by_role("status")).to_have_text(
         "Version 1001 holds from the next message on."
     )
     expect(line(versions, "Version 1001").get_by_text("active")).to_be_visible()
-    assert active(ada) == 1001
+    assert active_version(ada) == 1001
     ada.button(f"Roll back to version {SHIPPED}").click()
     expect(line(versions, "Version 1001").get_by_text("active")).to_have_count(0)
-    assert active(ada) == SHIPPED
+    assert active_version(ada) == SHIPPED
 
 
-def test_the_model_is_told_what_was_activated(ada: Person, bob: Person) -> None:
-    wrote(ada)
-    settings = opened(ada)
+def test_the_model_gets_the_activated_version(ada: Person, bob: Person) -> None:
+    create_version(ada)
+    settings = open_prompt(ada)
     ada.button("Activate version 1001").click()
     expect(part(settings, "Versions").get_by_role("status")).to_be_visible()
     bob.ask("Hello")
@@ -79,8 +79,8 @@ def test_the_model_is_told_what_was_activated(ada: Person, bob: Person) -> None:
     assert [(used["name"], used["version"]) for used in seen["prompts"]] == [("system", 1001)]
 
 
-def test_what_is_wrong_with_a_template_is_said_with_its_line(ada: Person) -> None:
-    settings = opened(ada)
+def test_a_problem_of_a_template_names_its_line(ada: Person) -> None:
+    settings = open_prompt(ada)
     settings.get_by_role("button", name=f"Write a new version from version {SHIPPED}").click()
     template = settings.get_by_label("Template")
     template.fill("{{ instructions }}\n\nHello {{ nobody }}!")
@@ -96,16 +96,16 @@ def test_what_is_wrong_with_a_template_is_said_with_its_line(ada: Person) -> Non
     expect(template).to_have_value(re.compile(r"(\{\{ instructions \}\}[^{]*){2}"))
     expect(template).to_be_focused()
 
-    ada.page.keyboard.press("Escape")  # what was written stays
+    ada.page.keyboard.press("Escape")  # the draft stays
     expect(template).to_be_visible()
     ada.button("Cancel").click()
     expect(ada.button(f"Write a new version from version {SHIPPED}")).to_be_focused()
 
 
-def test_two_versions_are_held_against_each_other_word_by_word(ada: Person) -> None:
-    wrote(ada, "{{ instructions }} Be kind.")
-    wrote(ada, "{{ instructions }} Be brief.")
-    text = part(opened(ada), "Text")
+def test_two_versions_are_compared_word_by_word(ada: Person) -> None:
+    create_version(ada, "{{ instructions }} Be kind.")
+    create_version(ada, "{{ instructions }} Be brief.")
+    text = part(open_prompt(ada), "Text")
     text.get_by_label("From").select_option("Version 1001")
     expect(text.get_by_role("status")).to_have_text("1 place differs.")
     expect(text.get_by_role("deletion")).to_have_text(re.compile("kind$"))
@@ -114,16 +114,16 @@ def test_two_versions_are_held_against_each_other_word_by_word(ada: Person) -> N
     expect(text.get_by_role("deletion")).to_have_count(0)
 
 
-def test_what_some_models_are_told_otherwise_is_shown(ada: Person) -> None:
+def test_templates_of_model_families_are_shown(ada: Person) -> None:
     prompts = {item["name"]: item for item in ada.get("admin/prompts")["items"]}
     family, template = next(iter(prompts["memory_note"]["shipped"]["families"].items()))
-    text = part(opened(ada, "Note: memories"), "Text")
+    text = part(open_prompt(ada, "Note: memories"), "Text")
     text.get_by_text(f"Models with “{family}” in their name").click()
     expect(text.get_by_text(template.splitlines()[0])).to_be_visible()
 
 
-def test_how_a_prompt_is_decoded_is_set_and_taken_back(ada: Person) -> None:
-    decoding = part(opened(ada, "Title"), "Decoding")
+def test_the_decoding_of_a_prompt_is_set_and_reset(ada: Person) -> None:
+    decoding = part(open_prompt(ada, "Title"), "Decoding")
     temperature = decoding.get_by_label("Temperature")
     expect(temperature).to_have_accessible_description("0 to 2, else 0")
     temperature.fill("7")
@@ -139,8 +139,8 @@ def test_how_a_prompt_is_decoded_is_set_and_taken_back(ada: Person) -> None:
 
 
 def test_versions_are_compared_until_somebody_ends_it(ada: Person, bob: Person) -> None:
-    wrote(ada, note="Pirates")
-    settings = opened(ada)
+    create_version(ada, note="Pirates")
+    settings = open_prompt(ada)
     part(settings, "Versions").get_by_role("button", name="Compare versions").click()
     expect(settings.get_by_role("link", name="Compare versions")).to_be_focused()
     begin = part(settings, "New comparison")
@@ -162,23 +162,23 @@ def test_versions_are_compared_until_somebody_ends_it(ada: Person, bob: Person) 
     expect(settings.get_by_text("The comparison has ended.")).to_be_visible()
     past = part(settings, "Past comparisons")
     expect(past).to_contain_text("version 1001 was kept")
-    assert active(ada) == 1001
+    assert active_version(ada) == 1001
     past.get_by_role("button", name="Show numbers").click()
     expect(past).to_contain_text("1 person · 1 answer")
 
 
-def test_nothing_is_activated_while_versions_are_compared(ada: Person) -> None:
-    ada.post("admin/experiments", {"prompt": "system", "versions": [SHIPPED, wrote(ada)]})
-    settings = opened(ada)
+def test_no_version_can_be_activated_during_a_comparison(ada: Person) -> None:
+    ada.post("admin/experiments", {"prompt": "system", "versions": [SHIPPED, create_version(ada)]})
+    settings = open_prompt(ada)
     expect(part(settings, "Versions")).to_contain_text("End it to activate one.")
     expect(ada.button(re.compile("^(Activate|Roll back)"))).to_have_count(0)
 
 
-def test_the_log_tells_who_changed_what_and_goes_back_page_by_page(ada: Person) -> None:
+def test_the_log_lists_changes_page_by_page(ada: Person) -> None:
     settings = ada.open_settings("Log of changes")
     expect(settings).to_contain_text("Nothing has been changed yet.")
     for version in range(30):
-        wrote(ada, f"{OWN} {version}")
+        create_version(ada, f"{OWN} {version}")
         ada.post("admin/prompts/system", {"version": 1001 + version}, "PUT")
     ada.open_settings("Prompts")
     ada.open_settings("Log of changes")
@@ -191,7 +191,7 @@ def test_the_log_tells_who_changed_what_and_goes_back_page_by_page(ada: Person) 
     expect(ada.button("Older changes")).to_have_count(0)
 
 
-def test_a_log_that_does_not_come_says_why_and_can_be_asked_for_again(ada: Person) -> None:
+def test_a_log_that_fails_to_load_says_why_and_can_be_retried(ada: Person) -> None:
     intercept(ada.page, "**/admin/audit*", lambda route: route.abort())
     settings = ada.open_settings("Log of changes")
     expect(settings.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
@@ -200,7 +200,7 @@ def test_a_log_that_does_not_come_says_why_and_can_be_asked_for_again(ada: Perso
     expect(settings).to_contain_text("Nothing has been changed yet.")
 
 
-def test_members_see_nothing_of_it(bob: Person) -> None:
+def test_members_see_no_prompt_settings(bob: Person) -> None:
     bob.visit("/#settings/prompts")
     settings = bob.page.get_by_role("dialog", name="Settings")
     expect(settings.get_by_role("heading", level=3)).to_have_text("Account")
@@ -208,14 +208,14 @@ def test_members_see_nothing_of_it(bob: Person) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_everybody_can_use_these_pages_at_every_width(ada: Person, width: int) -> None:
+def test_the_pages_are_accessible_at_every_width(ada: Person, width: int) -> None:
     page = ada.page
     page.set_viewport_size({"width": width, "height": 800})
-    ada.post("admin/experiments", {"prompt": "system", "versions": [SHIPPED, wrote(ada)]})
+    ada.post("admin/experiments", {"prompt": "system", "versions": [SHIPPED, create_version(ada)]})
     ada.ask("Hello")
 
     def assert_fine(what: str) -> None:
-        assert faults(page) == [], what
+        assert accessibility_problems(page) == [], what
         assert overflow(page) == 0, what
         assert cut_off(page) == [], what
 

@@ -1,7 +1,7 @@
 """Hostile and naughty text, wherever text comes in and wherever it is shown.
 
-`world.Person` notes what runs and what leaves the origin. Here every element is looked at as
-well, at the moment it enters the page, so that no half-arrived answer goes unseen.
+`world.Person` records scripts that run and requests that leave the origin. Here every element is
+also checked when it enters the page, so that partial answers are covered.
 """
 
 import re
@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import expect
 from tests.browser.payloads import ALL, HOSTILE
 from tests.browser.world import Person
-from tests.unit.takeout.shapes import conversation, node
+from tests.unit.import_export.sample_exports import conversation, node
 
-from hitsend.canonical import canonical
+from hitsend.canonical import canonicalize
 
 WORST = "<img src=x onerror=pwned()>"
 
@@ -52,7 +52,7 @@ LOOK = """
 
 @pytest.fixture
 def wary(new_person: Callable[[], Person]) -> Callable[[str], Person]:
-    """Somebody who sees every element that enters the page."""
+    """A person whose page records every element that enters it."""
 
     def come(path: str = "/") -> Person:
         person = new_person()
@@ -75,7 +75,7 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def asking(person: Person) -> Callable[..., Any]:
-    """Asks the server as the page of this person would."""
+    """Calls the API as the page of this person would."""
     headers = {"x-csrf-token": person.get("me")["csrf_token"]}
 
     def ask(method: str, path: str, body: object = None) -> Any:
@@ -93,24 +93,22 @@ def speak_german(person: Person) -> None:
 
 
 @pytest.mark.parametrize("group", HOSTILE)
-def test_an_answer_is_only_text_wherever_it_is_cut(user: Person, group: str) -> None:
+def test_an_answer_is_only_text_wherever_it_is_truncated(user: Person, group: str) -> None:
     said = "\n\n".join(HOSTILE[group])
     user.ask(f"!script pace=4ms\n{said}")
     question, answer = user.stored
-    asked = canonical(f"!script pace=4ms\n{said}")
+    asked = canonicalize(f"!script pace=4ms\n{said}")
     assert text_of(question) == asked
     assert text_of(answer) == asked.partition("\n")[2]
     user.page.evaluate("(id) => (location.hash = `message/${id}`)", question["id"])
     speak_german(user)
 
-    shown = user.page.get_by_role("article", name="Du").locator(".said")
+    shown = user.page.get_by_role("article", name="Du").locator(".text")
     assert shown.text_content() == asked
-    assert user.noted == []
+    assert user.violations == []
 
 
-def test_an_import_brings_in_text_and_nothing_else(
-    user: Person, wary: Callable[[str], Person]
-) -> None:
+def test_an_import_adds_text_and_nothing_else(user: Person, wary: Callable[[str], Person]) -> None:
     """Every payload as a question, an answer, a title, an id and the name of a model."""
     nodes = [
         node(
@@ -150,7 +148,7 @@ def test_an_import_brings_in_text_and_nothing_else(
     expect(user.page.get_by_role("dialog").locator("mark").first).to_be_visible()
 
 
-def test_names_titles_labels_and_opinions_are_only_words(
+def test_names_titles_labels_and_feedback_are_only_text(
     user: Person, wary: Callable[[str], Person]
 ) -> None:
     page, ask = user.page, asking(user)
@@ -182,7 +180,7 @@ def test_names_titles_labels_and_opinions_are_only_words(
         expect(page.get_by_role("dialog").get_by_text(WORST).first).to_be_visible()
 
 
-def test_what_is_looked_for_is_only_words(user: Person) -> None:
+def test_a_search_query_is_only_text(user: Person) -> None:
     ask = asking(user)
     user.ask("Hello")
     for payload in ALL:
@@ -193,7 +191,7 @@ def test_what_is_looked_for_is_only_words(user: Person) -> None:
         expect(user.page.get_by_text(f"Nothing found for “{payload[:200]}”.")).to_be_visible()
 
 
-def test_a_file_is_known_by_its_name_and_the_name_is_only_words(user: Person) -> None:
+def test_a_file_name_is_only_text(user: Person) -> None:
     user.visit("/#settings/data")
     place = user.page.get_by_role("region", name="Import")
     for name in (f"{WORST}.json", f"{WORST}.zip", f"{WORST}.exe"):

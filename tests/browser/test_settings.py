@@ -1,4 +1,4 @@
-"""What people set for themselves: who they are, their keys, the look of the page, the answers."""
+"""Personal settings: account, keys, appearance and sampling."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tests.browser.world import PASSWORD, Person, Server, intercept
 
 
 def confirm(person: Person, action: str) -> None:
-    """Answers the question that lies over the settings."""
+    """Confirms the dialog over the settings."""
     person.page.get_by_role("dialog").last.get_by_role("button", name=action, exact=True).click()
 
 
@@ -19,14 +19,14 @@ def part(settings: Locator, name: str) -> Locator:
     return settings.get_by_role("region", name=name)
 
 
-def asked_for(person: Person) -> dict[str, Any]:
-    """How the newest answer was to choose its words, as the server was told."""
+def requested_sampling(person: Person) -> dict[str, Any]:
+    """The sampling of the newest answer, from the server."""
     turn_id = person.stored[-1]["metadata"]["turn_exchange_id"]
     sampling: dict[str, Any] = person.get(f"turn/{turn_id}")["events"][0]["event"]["sampling"]
     return sampling
 
 
-def test_a_name_is_changed_unless_somebody_else_has_it(ada: Person, bob: Person) -> None:
+def test_a_name_is_changed_unless_it_is_taken(ada: Person, bob: Person) -> None:
     name = part(ada.open_settings(), "Name")
     name.get_by_label("Your name").fill("bob")
     name.get_by_role("button", name="Change name").click()
@@ -71,7 +71,7 @@ def test_a_new_password_needs_the_current_one_and_ends_other_sessions(
     expect(other.draft).to_be_visible()
 
 
-def test_a_browser_that_is_signed_out_from_afar_is_out_at_once(
+def test_a_session_ended_elsewhere_is_signed_out_at_once(
     ada: Person, new_person: Callable[[], Person]
 ) -> None:
     other = new_person()
@@ -89,7 +89,7 @@ def test_a_browser_that_is_signed_out_from_afar_is_out_at_once(
     expect(other.page.get_by_text("heliotrope")).to_have_count(0)
 
 
-def test_an_account_is_deleted_with_everything(ada: Person, bob: Person, server: Server) -> None:
+def test_deleting_an_account_deletes_all_its_data(ada: Person, bob: Person, server: Server) -> None:
     bob.ask("My secret is heliotrope.")
     key = bob.post("keys", {"label": "laptop"})["key"]
     link = bob.post(
@@ -118,7 +118,7 @@ def test_an_account_is_deleted_with_everything(ada: Person, bob: Person, server:
     expect(ada.page.get_by_role("heading", name="Create the first account")).to_be_visible()
 
 
-def test_an_api_key_is_shown_once_works_and_can_be_taken_back(ada: Person, server: Server) -> None:
+def test_an_api_key_is_shown_once_works_and_can_be_revoked(ada: Person, server: Server) -> None:
     keys = part(ada.open_settings("API keys"), "API keys")
     keys.get_by_role("button", name="Create key").click()
     expect(keys.get_by_label("Label of a new key")).to_have_accessible_description(
@@ -153,7 +153,7 @@ LOOK = """
 """
 
 
-def test_the_look_of_the_page_changes_at_once_and_for_good(ada: Person) -> None:
+def test_appearance_changes_apply_at_once_and_are_kept(ada: Person) -> None:
     settings = ada.open_settings("Appearance")
     before = ada.page.evaluate(LOOK)
     settings.get_by_role("radio", name="Dark").check(force=True)
@@ -190,7 +190,7 @@ def test_the_back_button_closes_the_settings(ada: Person) -> None:
     expect(ada.page.get_by_role("heading", name="Chat", level=3)).to_be_visible()
 
 
-def test_answers_are_written_as_was_chosen_in_plain_words(ada: Person) -> None:
+def test_answers_use_the_chosen_sampling_preset(ada: Person) -> None:
     settings = ada.open_settings("Chat")
     expect(settings.get_by_role("radio", checked=True)).to_have_accessible_name(
         re.compile("As the model is.*the model decides")
@@ -200,10 +200,10 @@ def test_answers_are_written_as_was_chosen_in_plain_words(ada: Person) -> None:
     expect(part(settings, "Instructions")).to_contain_text("What the model is told")
     ada.page.keyboard.press("Escape")
     ada.ask("!script\nhello")
-    assert (asked_for(ada)["temperature"], asked_for(ada)["top_p"]) == (0.2, 0.9)
+    assert (requested_sampling(ada)["temperature"], requested_sampling(ada)["top_p"]) == (0.2, 0.9)
 
 
-def test_own_numbers_are_checked_and_sent(ada: Person) -> None:
+def test_custom_sampling_is_checked_and_sent(ada: Person) -> None:
     settings = ada.open_settings("Chat")
     settings.get_by_role("radio", name="My own numbers").check()
     temperature = settings.get_by_label("Temperature", exact=True)
@@ -224,7 +224,7 @@ def test_own_numbers_are_checked_and_sent(ada: Person) -> None:
     ada.page.keyboard.press("Escape")
     ada.ask("!script\none two three four five six seven eight")
 
-    sampling = asked_for(ada)
+    sampling = requested_sampling(ada)
     assert (sampling["temperature"], sampling["seed"], sampling["max_tokens"]) == (0.3, 7, 5)
     expect(ada.answers).to_contain_text("reached the longest length")
 
@@ -240,7 +240,7 @@ def test_own_numbers_are_checked_and_sent(ada: Person) -> None:
         ("Limits", "rules"),
     ],
 )
-def test_a_list_that_does_not_come_says_why_and_can_be_asked_for_again(
+def test_a_list_that_fails_to_load_says_why_and_can_be_retried(
     ada: Person, section: str, path: str
 ) -> None:
     intercept(ada.page, f"**/backend-api/{path}", lambda route: route.abort())

@@ -1,4 +1,4 @@
-"""A conversation that was shared: read by anyone with the link, until it is taken back."""
+"""Shared conversations: readable by anyone with the link until revoked."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from tests.browser.world import Person
 
 
 def share(person: Person) -> dict[str, Any]:
-    """The link of what is on the screen, up to the newest message."""
+    """Shares the open conversation and returns the link."""
     shared: dict[str, Any] = person.post(
         f"conversation/{person.page.url.rsplit('/', 1)[1]}/shares",
         {"current_node": person.stored[-1]["id"]},
@@ -39,7 +39,7 @@ def test_a_stranger_reads_what_was_shared_and_nothing_else(
     expect(stranger.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_the_owner_finds_opens_copies_and_takes_back_the_link(
+def test_the_owner_opens_copies_and_revokes_the_link(
     ada: Person, new_person: Callable[[], Person]
 ) -> None:
     settings = ada.open_settings("Shared links")
@@ -67,7 +67,7 @@ def test_the_owner_finds_opens_copies_and_takes_back_the_link(
     expect(ada.answers).to_contain_text("hello")
 
 
-def test_a_link_goes_with_its_conversation_and_comes_back_with_it(
+def test_a_link_is_deleted_and_restored_with_its_conversation(
     ada: Person, new_person: Callable[[], Person]
 ) -> None:
     ada.ask("!script\nhello")
@@ -85,7 +85,7 @@ def test_a_link_goes_with_its_conversation_and_comes_back_with_it(
     expect(stranger.page.get_by_role("article", name="Answer")).to_contain_text("hello")
 
 
-def test_a_shared_page_that_does_not_come_can_be_tried_again(
+def test_a_shared_page_that_fails_to_load_can_be_retried(
     ada: Person, new_person: Callable[[], Person]
 ) -> None:
     ada.ask("!script\nhello")

@@ -1,11 +1,11 @@
-"""The list of conversations: found again by date, by name, by folder and by what was said."""
+"""The conversation list: dates, names, folders and search."""
 
 import time
 from typing import Any
 
 from playwright.sync_api import Browser, Locator, expect
 from tests.browser.world import Person, Server, intercept, wait_until
-from tests.unit.takeout.shapes import conversation, node
+from tests.unit.import_export.sample_exports import conversation, node
 
 DAY_S = 86_400
 LATER_MS = 11_000
@@ -13,11 +13,11 @@ TAKE_ALL_CONNECTIONS = """(turn) => {
     const take = () => fetch(`/backend-api/f/conversation/${turn}/events`);
     window.taken = Array.from({ length: 6 }, take);
 }"""
-"""A browser has six to one server; whatever it is asked to send next has to wait."""
+"""A browser opens six connections to a server; further requests wait."""
 
 
 def talk(title: str, *said: str, days: float = 0) -> dict[str, Any]:
-    """A conversation as another program exports it, with what was said in turn."""
+    """A conversation in an export format, with alternating messages."""
     when = time.time() - days * DAY_S
     nodes = [
         node(
@@ -33,8 +33,8 @@ def talk(title: str, *said: str, days: float = 0) -> dict[str, Any]:
     return conversation(*nodes, title=title, conversation_id=title, **times)
 
 
-def bring(person: Person, *talks: dict[str, Any]) -> None:
-    """They had these conversations elsewhere, and took them along."""
+def import_conversations(person: Person, *talks: dict[str, Any]) -> None:
+    """Imports these conversations."""
     person.post("import", list(talks))
     person.page.reload()
     row(person, talks[0]["title"]).wait_for()
@@ -49,17 +49,17 @@ def row(person: Person, title: str) -> Locator:
 
 
 def group(person: Person, name: str) -> Locator:
-    """Under a heading of the list."""
+    """The rows below a heading of the list."""
     return sidebar(person).get_by_role("region", name=name)
 
 
 def folder(person: Person, name: str) -> Locator:
-    """What is in a folder that stands open."""
+    """The rows of an open folder."""
     return sidebar(person).get_by_role("group", name=name)
 
 
 def pinned(person: Person) -> list[str]:
-    """As the server has it."""
+    """The pinned titles, from the server."""
     return [line["title"] for line in person.get("conversations?is_pinned=true")["items"]]
 
 
@@ -78,9 +78,9 @@ def make_folder(person: Person, name: str) -> None:
     person.button(f"Options for the folder {name}").wait_for()
 
 
-def test_conversations_stand_under_the_day_something_was_last_said(ada: Person) -> None:
+def test_conversations_are_grouped_by_the_date_of_the_last_message(ada: Person) -> None:
     days = {"Fresh": 0, "Recent": 1, "This week": 5, "This month": 20, "Ancient": 400}
-    bring(ada, *(talk(title, days=ago) for title, ago in days.items()))
+    import_conversations(ada, *(talk(title, days=ago) for title, ago in days.items()))
     month = time.strftime("%B %Y", time.localtime(time.time() - 400 * DAY_S))
 
     headings = ["Today", "Yesterday", "Previous 7 days", "Previous 30 days", month]
@@ -95,8 +95,8 @@ def test_conversations_stand_under_the_day_something_was_last_said(ada: Person) 
     expect(group(ada, month)).to_have_count(0)
 
 
-def test_a_pinned_conversation_stays_on_top_until_it_is_let_go(ada: Person) -> None:
-    bring(ada, talk("Old", days=3), talk("New"))
+def test_a_pinned_conversation_stays_on_top_until_unpinned(ada: Person) -> None:
+    import_conversations(ada, talk("Old", days=3), talk("New"))
     with ada.page.expect_response("**/backend-api/conversation/*"):
         take(ada, "Old", "Pin")
     expect(group(ada, "Pinned").get_by_role("link")).to_have_text(["Old"])
@@ -109,10 +109,8 @@ def test_a_pinned_conversation_stays_on_top_until_it_is_let_go(ada: Person) -> N
     expect(group(ada, "Pinned")).to_have_count(0)
 
 
-def test_a_page_that_is_closed_at_once_still_sends_what_it_has_shown(
-    ada: Person, server: Server
-) -> None:
-    bring(ada, talk("Stars"))
+def test_a_change_is_saved_even_if_the_page_is_closed_at_once(ada: Person, server: Server) -> None:
+    import_conversations(ada, talk("Stars"))
     with ada.page.expect_response("**/f/conversation") as answered:
         ada.say("!script tokens=4000 pace=20ms\nstill talking ")
     leaving = Person(ada.page.context.new_page(), server)
@@ -121,13 +119,13 @@ def test_a_page_that_is_closed_at_once_still_sends_what_it_has_shown(
     leaving.page.evaluate(TAKE_ALL_CONNECTIONS, answered.value.headers["x-turn-exchange-id"])
     with leaving.page.expect_request("**/backend-api/conversation/*"):
         take(leaving, "Stars", "Pin")
-    leaving.page.close()  # almost always before the server has heard of it
+    leaving.page.close()  # almost always before the request has arrived
 
     wait_until(ada.page, lambda: pinned(ada) == ["Stars"], "The change was lost.")
 
 
-def test_a_conversation_is_renamed_in_its_place(ada: Person) -> None:
-    bring(ada, talk("First"))
+def test_a_conversation_is_renamed_in_place(ada: Person) -> None:
+    import_conversations(ada, talk("First"))
     row(ada, "First").click()
     ada.questions.wait_for()
     take(ada, "First", "Rename")
@@ -148,8 +146,8 @@ def test_a_conversation_is_renamed_in_its_place(ada: Person) -> None:
     expect(row(ada, "Third")).to_have_count(0)
 
 
-def test_folders_are_made_filled_renamed_and_deleted_with_nothing_lost(ada: Person) -> None:
-    bring(ada, talk("Planets"), talk("Stars"))
+def test_folders_are_created_filled_renamed_and_deleted_without_loss(ada: Person) -> None:
+    import_conversations(ada, talk("Planets"), talk("Stars"))
     make_folder(ada, "Sky")
     expect(folder(ada, "Sky")).to_contain_text("Empty.")
     take(ada, "Planets", "Move to folder")
@@ -176,7 +174,7 @@ def test_folders_are_made_filled_renamed_and_deleted_with_nothing_lost(ada: Pers
 
 
 def test_a_conversation_is_dragged_into_a_folder_and_out_again(ada: Person) -> None:
-    bring(ada, talk("Planets"), talk("Stars"))
+    import_conversations(ada, talk("Planets"), talk("Stars"))
     make_folder(ada, "Sky")
     expect(folder(ada, "Sky")).to_contain_text("Empty.")
     row(ada, "Stars").drag_to(sidebar(ada).get_by_role("button", name="Sky", exact=True))
@@ -187,8 +185,8 @@ def test_a_conversation_is_dragged_into_a_folder_and_out_again(ada: Person) -> N
     expect(folder(ada, "Sky")).to_contain_text("Empty.")
 
 
-def test_what_is_archived_leaves_the_list_and_comes_back(ada: Person) -> None:
-    bring(ada, talk("Taxes", "The word is heliotrope."), talk("Stars"))
+def test_an_archived_conversation_leaves_the_list_and_can_return(ada: Person) -> None:
+    import_conversations(ada, talk("Taxes", "The word is heliotrope."), talk("Stars"))
     row(ada, "Taxes").click()
     ada.questions.wait_for()
     take(ada, "Taxes", "Archive")
@@ -206,8 +204,8 @@ def test_what_is_archived_leaves_the_list_and_comes_back(ada: Person) -> None:
     expect(group(ada, "Today").get_by_role("link")).to_have_count(2)
 
 
-def test_a_deleted_conversation_can_be_taken_back_to_where_it_was(ada: Person) -> None:
-    bring(ada, talk("One"), talk("Two", days=0.0001), talk("Three", days=0.0002))
+def test_a_deleted_conversation_is_restored_to_its_place(ada: Person) -> None:
+    import_conversations(ada, talk("One"), talk("Two", days=0.0001), talk("Three", days=0.0002))
     row(ada, "Two").click()
     expect(ada.questions).to_contain_text("About Two.")
     address = ada.page.url
@@ -221,9 +219,9 @@ def test_a_deleted_conversation_can_be_taken_back_to_where_it_was(ada: Person) -
     expect(ada.page).to_have_url(address)
 
 
-def test_once_the_notice_is_gone_so_is_the_conversation(ada: Person) -> None:
+def test_a_deletion_is_final_once_its_notice_is_gone(ada: Person) -> None:
     ada.page.clock.install()
-    bring(ada, talk("Secret", "The word is heliotrope."), talk("Other"))
+    import_conversations(ada, talk("Secret", "The word is heliotrope."), talk("Other"))
     row(ada, "Secret").click()
     ada.questions.wait_for()
     address = ada.page.url
@@ -241,9 +239,11 @@ def test_once_the_notice_is_gone_so_is_the_conversation(ada: Person) -> None:
     assert "Secret" not in str(ada.get("conversations"))
 
 
-def test_a_search_marks_the_words_and_leads_to_the_message(ada: Person) -> None:
+def test_a_search_marks_its_matches_and_opens_the_message(ada: Person) -> None:
     filler = ["Something long.\n\n" * 30] * 12
-    bring(ada, talk("Flowers", *filler, "It was the heliotrope.", *filler), talk("Other"))
+    import_conversations(
+        ada, talk("Flowers", *filler, "It was the heliotrope.", *filler), talk("Other")
+    )
     row(ada, "Other").click()
     expect(ada.questions).to_contain_text("About Other.")
     ada.page.get_by_label("Search conversations").fill("helio")
@@ -255,7 +255,7 @@ def test_a_search_marks_the_words_and_leads_to_the_message(ada: Person) -> None:
     expect(ada.page.get_by_role("alert").filter(has_text="no longer")).to_have_count(0)
 
 
-def test_a_search_leads_to_what_was_said_on_another_branch(ada: Person) -> None:
+def test_a_search_opens_a_message_on_another_branch(ada: Person) -> None:
     ada.ask("!script\nThe first answer is marigold.")
     ada.button("Edit message").click()
     ada.page.get_by_label("Edit message").last.fill("!script\nThe other answer.")
@@ -269,8 +269,8 @@ def test_a_search_leads_to_what_was_said_on_another_branch(ada: Person) -> None:
     expect(ada.page.get_by_role("article", name="You")).to_contain_text("1/2")
 
 
-def test_a_long_list_is_loaded_as_one_scrolls(ada: Person) -> None:
-    bring(ada, *(talk(f"Talk {number}", days=number / 1000) for number in range(90)))
+def test_a_long_list_is_loaded_while_scrolling(ada: Person) -> None:
+    import_conversations(ada, *(talk(f"Talk {number}", days=number / 1000) for number in range(90)))
     assert ada.conversations.count() < 90
     while ada.conversations.count() < 90:
         known = ada.conversations.count()
@@ -281,8 +281,8 @@ def test_a_long_list_is_loaded_as_one_scrolls(ada: Person) -> None:
     expect(ada.questions).to_contain_text("About Talk 89.")
 
 
-def test_the_sidebar_folds_away_and_stays_so(ada: Person) -> None:
-    bring(ada, talk("Stars"))
+def test_a_folded_sidebar_stays_folded(ada: Person) -> None:
+    import_conversations(ada, talk("Stars"))
     ada.button("Fold the sidebar away").click()
     expect(row(ada, "Stars")).to_have_count(0)
     expect(ada.button("Show the sidebar")).to_be_focused()
@@ -294,7 +294,7 @@ def test_the_sidebar_folds_away_and_stays_so(ada: Person) -> None:
     expect(row(ada, "Stars")).to_be_visible()
 
 
-def test_a_phone_has_a_drawer_that_keeps_the_focus_and_gives_it_back(ada: Person) -> None:
+def test_the_drawer_of_a_phone_traps_and_returns_the_focus(ada: Person) -> None:
     ada.page.set_viewport_size({"width": 390, "height": 844})
     ada.post("import", [talk("Planets"), talk("Stars")])
     ada.page.reload()
@@ -325,7 +325,7 @@ def test_a_phone_has_a_drawer_that_keeps_the_focus_and_gives_it_back(ada: Person
     expect(ada.questions).to_contain_text("About Planets.")
 
 
-def test_on_a_touch_screen_a_long_title_leaves_room_for_what_is_beside_it(
+def test_on_a_touch_screen_a_long_title_leaves_room_for_its_menu(
     ada: Person, browser: Browser, server: Server
 ) -> None:
     state = ada.page.context.storage_state()
@@ -344,11 +344,11 @@ def test_on_a_touch_screen_a_long_title_leaves_room_for_what_is_beside_it(
     title_end, dot_start, dot_end, menu_start = answering.evaluate(ends)
 
     assert title_end <= dot_start < dot_end <= menu_start
-    assert touched.noted == []
+    assert touched.violations == []
     touch.close()
 
 
-def test_an_empty_list_says_so_and_a_failed_one_can_be_tried_again(ada: Person) -> None:
+def test_an_empty_list_says_so_and_a_failed_one_can_be_retried(ada: Person) -> None:
     expect(sidebar(ada)).to_contain_text("Your conversations will be listed here.")
     intercept(ada.page, "**/backend-api/conversations?*", lambda route: route.abort())
     ada.page.reload()
@@ -360,8 +360,8 @@ def test_an_empty_list_says_so_and_a_failed_one_can_be_tried_again(ada: Person) 
     expect(sidebar(ada).get_by_role("alert")).to_have_count(0)
 
 
-def test_what_the_server_refuses_is_said_and_taken_back(ada: Person) -> None:
-    bring(ada, talk("Stars"))
+def test_a_refused_change_is_reported_and_undone(ada: Person) -> None:
+    import_conversations(ada, talk("Stars"))
     intercept(ada.page, "**/backend-api/conversation/*", lambda route: route.abort())
     take(ada, "Stars", "Delete")
     expect(ada.page.get_by_role("alert")).to_contain_text("cannot be reached")

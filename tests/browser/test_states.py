@@ -1,10 +1,10 @@
-"""How an answer is doing: every state says what to do, and none lasts for ever."""
+"""The states of an answer: each is shown with a way out."""
 
 import re
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, expect
-from tests.browser.test_delivery import ENDLESS, in_full
+from tests.browser.test_delivery import ENDLESS, check_answer_complete
 from tests.browser.world import Network, Person, Server, intercept
 
 WORDS = " ".join(f"word{number}" for number in range(120))
@@ -21,7 +21,7 @@ def state(person: Person, sentence: str | re.Pattern[str]) -> Locator:
     return person.messages.get_by_text(sentence).last
 
 
-def test_a_server_that_does_not_take_the_message_can_be_given_up_on(ada: Person) -> None:
+def test_sending_to_a_silent_server_can_be_cancelled(ada: Person) -> None:
     ada.page.clock.install()
     intercept(ada.page, "**/f/conversation", lambda _: None)
     ada.say("hello?")
@@ -39,11 +39,11 @@ def test_a_server_that_does_not_take_the_message_can_be_given_up_on(ada: Person)
     ada.wait_for_answer()
 
 
-def test_who_waits_in_line_sees_it_move_and_may_leave_it(ada: Person) -> None:
-    ada.listen("main", "In line, [^·]*? ahead")
+def test_a_queued_answer_shows_its_position_and_can_be_cancelled(ada: Person) -> None:
+    ada.record_announcements("main", "In line, [^·]*? ahead")
     ada.ask("!script queue=2 wait=600ms\nyour turn")
     assert ada.answer_text == "your turn"
-    assert ada.heard == [
+    assert ada.announced == [
         "In line, 2 answers ahead",
         "In line, 1 answer ahead",
     ]
@@ -56,34 +56,34 @@ def test_who_waits_in_line_sees_it_move_and_may_leave_it(ada: Person) -> None:
     expect(ada.draft).to_be_enabled()
 
 
-def test_a_model_that_is_loaded_first_and_a_message_that_is_read_are_told_of(ada: Person) -> None:
+def test_loading_the_model_and_reading_the_prompt_are_shown(ada: Person) -> None:
     sentences = "The model is being loaded|Reading your message"
-    ada.listen("[aria-label=Messages]", sentences)
+    ada.record_announcements("[aria-label=Messages]", sentences)
     ada.ask("!script load=600ms\nready")
-    assert "The model is being loaded" in ada.heard
+    assert "The model is being loaded" in ada.announced
     expect(state(ada, "The model is being loaded")).to_have_count(0)
-    ada.page.evaluate("window.heard = []")
+    ada.page.evaluate("window.announced = []")
     ada.ask("!script first=600ms\nread")
-    assert ada.heard == ["Reading your message"]
+    assert ada.announced == ["Reading your message"]
 
     expect(state(ada, "Reading your message")).to_have_count(0)
     expect(ada.answers.locator(".prose")).to_have_text(["ready", "read"])
 
 
-def test_an_engine_that_falls_silent_is_told_of_and_can_be_stopped(ada: Person) -> None:
+def test_a_stalled_engine_is_reported_and_can_be_stopped(ada: Person) -> None:
     ada.page.clock.install()
     ada.say(f"!script hang=20\n{WORDS}")
     expect(ada.answers.locator(".prose")).to_contain_text("word3")
     ada.page.clock.run_for(12_000)
     expect(state(ada, "No new word yet")).to_be_visible()
+    ada.page.clock.resume()  # a stopped clock draws nothing that arrives later
     ada.messages.get_by_role("button", name="Cancel").click()
-    ada.page.clock.run_for(1_000)
 
     expect(ada.page.get_by_text("You stopped this answer.")).to_be_visible()
     expect(ada.button("Continue")).to_be_visible()
 
 
-def test_an_answer_stopped_before_its_first_word_can_be_asked_for_again(ada: Person) -> None:
+def test_an_answer_stopped_before_its_first_word_can_be_retried(ada: Person) -> None:
     ada.say("!script first=60s\nnever")
     expect(state(ada, "Reading your message")).to_be_visible()
     ada.stop.click()
@@ -95,7 +95,7 @@ def test_an_answer_stopped_before_its_first_word_can_be_asked_for_again(ada: Per
     expect(ada.button(re.compile("again")).first).to_be_enabled()
 
 
-def test_an_answer_interrupted_by_a_crash_goes_on_when_asked(ada: Person, server: Server) -> None:
+def test_an_answer_interrupted_by_a_crash_can_be_continued(ada: Person, server: Server) -> None:
     ada.say(f"!script hang=30\n{WORDS}")
     ada.answers.locator(".prose", has_text="word20").wait_for()
     server.kill()
@@ -124,7 +124,7 @@ def test_an_engine_that_is_down_says_so_until_another_try_succeeds(ada: Person) 
     assert ada.answer_text == "better now"
 
 
-def test_an_engine_that_dies_while_answering_can_go_on_or_try_again(ada: Person) -> None:
+def test_an_answer_whose_engine_died_can_be_continued_or_retried(ada: Person) -> None:
     ada.say(f"!script die=40\n{WORDS}")
     expect(ada.page.get_by_text("The script says that the engine died.")).to_be_visible()
     begun = ada.answer_text
@@ -139,7 +139,7 @@ def test_an_engine_that_dies_while_answering_can_go_on_or_try_again(ada: Person)
     expect(ada.button("Try again")).to_be_visible()
 
 
-def test_a_message_no_window_can_hold_is_refused_and_given_back(ada: Person) -> None:
+def test_a_message_that_exceeds_the_window_is_refused_and_returned(ada: Person) -> None:
     long = "word " * 9_000
     ada.say(long)
     refusal = ada.page.get_by_role("alert").filter(has_text="tokens")
@@ -152,7 +152,7 @@ def test_a_message_no_window_can_hold_is_refused_and_given_back(ada: Person) -> 
     assert ada.answer_text == "shorter"
 
 
-def test_who_goes_offline_while_an_answer_comes_is_told_and_misses_nothing(
+def test_going_offline_during_an_answer_is_reported_and_loses_nothing(
     new_person: Callable[[], Person], network: Network
 ) -> None:
     ada = connected_through(network, new_person())
@@ -166,10 +166,10 @@ def test_who_goes_offline_while_an_answer_comes_is_told_and_misses_nothing(
     expect(state(ada, "You are offline")).to_have_count(0)
     ada.stop.click()
 
-    in_full(ada)
+    check_answer_complete(ada)
 
 
-def test_a_conversation_opened_without_a_server_opens_when_there_is_one(
+def test_a_conversation_opens_once_the_server_is_back(
     new_person: Callable[[], Person], network: Network
 ) -> None:
     ada = connected_through(network, new_person())
@@ -183,7 +183,7 @@ def test_a_conversation_opened_without_a_server_opens_when_there_is_one(
     expect(ada.answers.locator(".prose")).to_have_text("hello")
 
 
-def test_a_conversation_that_is_not_there_says_so(ada: Person) -> None:
+def test_a_missing_conversation_says_so(ada: Person) -> None:
     ada.visit("/c/00000000-0000-4000-8000-000000000000")
 
     told = ada.page.get_by_role("heading", name="This conversation cannot be opened")
@@ -191,8 +191,8 @@ def test_a_conversation_that_is_not_there_says_so(ada: Person) -> None:
     expect(ada.draft).to_have_count(0)
 
 
-def test_a_screen_reader_hears_the_beginning_and_the_end_and_not_every_word(ada: Person) -> None:
-    ada.listen("main > [role=status]", ".+")
+def test_a_screen_reader_announces_only_the_start_and_the_end(ada: Person) -> None:
+    ada.record_announcements("main > [role=status]", ".+")
     ada.ask(f"!script pace=3ms\n{WORDS}")
     ada.say("!script pace=20ms tokens=2000\nmore ")
     ada.answers.last.locator(".prose", has_text="more").wait_for()
@@ -201,7 +201,7 @@ def test_a_screen_reader_hears_the_beginning_and_the_end_and_not_every_word(ada:
     ada.say("!script error")
     expect(ada.button("Try again")).to_be_visible()
 
-    assert ada.heard == [
+    assert ada.announced == [
         "Answering",
         "Answer finished, 120 words",
         "Answering",

@@ -1,11 +1,11 @@
-"""The page on which text becomes tokens: typed, compared, walked through, read out."""
+"""The tokens page: typing, comparing, selecting and announcing."""
 
 import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, expect
-from tests.browser.axe import faults
+from tests.browser.axe import accessibility_problems
 from tests.browser.test_models import open_picker
 from tests.browser.world import Person
 
@@ -17,7 +17,7 @@ def tokens(person: Person, model: str = "Scripted") -> Locator:
 
 
 def open_tokens(person: Person) -> None:
-    """By the palette."""
+    """Opens the tokens page from the palette."""
     person.page.keyboard.press("ControlOrMeta+k")
     person.page.keyboard.type("tokenizer")
     person.page.keyboard.press("Enter")
@@ -28,7 +28,7 @@ def write(person: Person, text: str) -> None:
     person.page.get_by_label("Text", exact=True).fill(text)
 
 
-def test_text_becomes_tokens_while_it_is_typed(ada: Person) -> None:
+def test_text_is_tokenized_while_typed(ada: Person) -> None:
     open_tokens(ada)
     write(ada, "Hello there\n\tmy friend")
     expect(tokens(ada).get_by_role("option")).to_have_text(
@@ -42,14 +42,14 @@ def test_text_becomes_tokens_while_it_is_typed(ada: Person) -> None:
     expect(tokens(ada)).to_have_count(0)
 
 
-def test_the_tokens_of_an_answer_lead_to_those_of_any_text(ada: Person) -> None:
+def test_the_inspector_links_to_the_tokens_page(ada: Person) -> None:
     ada.ask("!script\none two three")
     ada.button("Look inside").click()
     ada.page.get_by_role("link", name="See any text as tokens").click()
     expect(ada.page.get_by_role("heading", name="Text becomes tokens")).to_be_visible()
 
 
-def test_a_token_tells_its_id_and_bytes_to_pointer_and_keyboard(ada: Person) -> None:
+def test_a_token_shows_its_id_and_bytes_by_pointer_and_keyboard(ada: Person) -> None:
     ada.visit("/tokens")
     write(ada, "Hello there")
     told = ada.page.get_by_role("status").filter(has_text="bytes")
@@ -63,7 +63,7 @@ def test_a_token_tells_its_id_and_bytes_to_pointer_and_keyboard(ada: Person) -> 
     expect(tokens(ada).get_by_role("option", selected=True)).to_have_text("·there")
 
 
-def test_two_models_stand_side_by_side(ada: Person) -> None:
+def test_two_models_are_compared_side_by_side(ada: Person) -> None:
     picker = open_picker(ada)
     picker.get_by_role("button", name="Fetch Scripted small").click()
     here = picker.get_by_role("list", name="Models", exact=True)
@@ -75,14 +75,14 @@ def test_two_models_stand_side_by_side(ada: Person) -> None:
     expect(tokens(ada, "Scripted small").get_by_role("option")).to_have_count(2)
 
 
-def test_a_long_text_stays_quick_and_says_what_is_left_out(ada: Person) -> None:
+def test_a_long_text_is_fast_and_says_how_much_is_left_out(ada: Person) -> None:
     ada.visit("/tokens")
     write(ada, "word " * 20_000)
     expect(ada.page.get_by_text("The first 4,000 of")).to_be_visible()
     expect(tokens(ada).get_by_role("option")).to_have_count(4000)
 
 
-def test_the_way_back_leads_to_the_chat_and_keeps_no_text(ada: Person) -> None:
+def test_the_link_back_opens_the_chat_and_discards_the_text(ada: Person) -> None:
     ada.visit("/tokens")
     write(ada, "heliotrope")
     expect(tokens(ada)).to_contain_text("heliotro")
@@ -93,20 +93,20 @@ def test_the_way_back_leads_to_the_chat_and_keeps_no_text(ada: Person) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_page_has_no_faults(new_person: Callable[[], Person], size: str) -> None:
+def test_the_tokens_page_is_accessible(new_person: Callable[[], Person], size: str) -> None:
     person = new_person()
     width, height = SIZES[size]
     person.page.set_viewport_size({"width": width, "height": height})
-    person.come_in("ada", "first")
+    person.register("ada", "first")
     person.visit("/tokens")
     write(person, "Hello there, 🍞 and a good morning to you")
     expect(tokens(person)).to_be_visible()
-    assert faults(person.page) == []
+    assert accessibility_problems(person.page) == []
     wide = person.page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert not wide
 
 
-def test_what_was_sent_is_shown_as_it_is_stored(ada: Person) -> None:
+def test_a_sent_message_is_shown_as_it_is_stored(ada: Person) -> None:
     ada.ask("pay\u202epal\u200b e\u0301")
     expect(ada.questions.last).to_contain_text("pay[U+202E]pal é")
     assert ada.stored[0]["content"]["parts"] == ["pay[U+202E]pal é"]

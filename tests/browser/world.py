@@ -1,4 +1,4 @@
-"""What the browser tests are made of: a server in a process of its own, and people at it."""
+"""Helpers of the browser tests: a server process, a network to cut, and people with browsers."""
 
 import os
 import re
@@ -21,7 +21,7 @@ PASSWORD = "correct horse"
 PATIENCE_MS = 20_000
 
 MAX_FRAMES = 1200
-"""How many animation frames something may take to happen."""
+"""How many animation frames `wait_until` waits."""
 
 WATCH = """
 window.caught = [];
@@ -31,16 +31,16 @@ addEventListener('securitypolicyviolation', (event) =>
 addEventListener('unhandledrejection', (event) => window.caught.push(`rejected: ${event.reason}`));
 """
 
-LISTEN = """
-([places, pattern]) => {
-    window.heard = [];
-    const listen = () => {
-        for (const place of document.querySelectorAll(places)) {
-            const [said] = place.textContent.match(new RegExp(pattern)) ?? [];
-            if (said !== undefined && window.heard.at(-1) !== said) window.heard.push(said);
+RECORD = """
+([selectors, pattern]) => {
+    window.announced = [];
+    const record = () => {
+        for (const element of document.querySelectorAll(selectors)) {
+            const [text] = element.textContent.match(new RegExp(pattern)) ?? [];
+            if (text !== undefined && window.announced.at(-1) !== text) window.announced.push(text);
         }
     };
-    new MutationObserver(listen).observe(document.body,
+    new MutationObserver(record).observe(document.body,
         { subtree: true, childList: true, characterData: true });
 }
 """
@@ -48,13 +48,13 @@ LISTEN = """
 
 @dataclass
 class Server:
-    """`hitsend serve` with the scripted engine. It can be killed, and started again."""
+    """`hitsend serve` with the scripted engine. It can be killed and restarted."""
 
     data_dir: Path
     port: int = 0
     url: str = ""
     settings: dict[str, str] = field(default_factory=dict)
-    """Environment variables, for the next start."""
+    """Environment variables of the next start."""
     process: subprocess.Popen[str] = field(init=False)
 
     def start(self) -> None:
@@ -66,7 +66,7 @@ class Server:
         assert self.process.stdout is not None
         line = next((text for text in self.process.stdout if "http" in text), "")
         found = re.search(r"http://[\w.]+:(\d+)", line)
-        assert found, "The server ended before it said where it listens."
+        assert found, "The server ended before it printed its address."
         self.url, self.port = found[0], int(found[1])
         assert httpx2.get(f"{self.url}/healthz").status_code == 200
 
@@ -85,24 +85,24 @@ class Server:
 
 
 class Network:
-    """What lies between a browser and the server, and can be cut."""
+    """A TCP proxy between browser and server whose connections can be cut."""
 
     def __init__(self, port: int) -> None:
         self._upstream = ("127.0.0.1", port)
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._wires: list[socket.socket] = []
+        self._connections: list[socket.socket] = []
         self._is_down = False
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         Thread(target=self._listen, daemon=True).start()
 
     def cut(self) -> None:
-        """Every connection breaks. New ones are possible at once."""
-        while self._wires:
-            with suppress(OSError):  # it may be closed already
-                self._wires.pop().shutdown(socket.SHUT_RDWR)
+        """Breaks every connection. New ones are possible at once."""
+        while self._connections:
+            with suppress(OSError):  # already closed
+                self._connections.pop().shutdown(socket.SHUT_RDWR)
 
     def take_down(self) -> None:
-        """Nothing comes through until it is brought back."""
+        """Refuses every connection until `bring_back`."""
         self._is_down = True
         self.cut()
 
@@ -117,77 +117,77 @@ class Network:
     def _listen(self) -> None:
         with suppress(OSError):  # the listener was closed
             while True:
-                near = self._listener.accept()[0]
+                client = self._listener.accept()[0]
                 if self._is_down:
-                    near.close()
+                    client.close()
                     continue
-                far = socket.create_connection(self._upstream)
-                self._wires += [near, far]
-                Thread(target=_pump, args=(near, far), daemon=True).start()
-                Thread(target=_pump, args=(far, near), daemon=True).start()
+                upstream = socket.create_connection(self._upstream)
+                self._connections += [client, upstream]
+                Thread(target=_pump, args=(client, upstream), daemon=True).start()
+                Thread(target=_pump, args=(upstream, client), daemon=True).start()
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError), source:  # the wire was cut
+    with suppress(OSError), source:  # the connection was cut
         while data := source.recv(65_536):
             target.sendall(data)
         target.shutdown(socket.SHUT_WR)
 
 
-def wait_until(page: Page, is_so: Callable[[], bool], complaint: str) -> None:
-    """For what only the test sees. The page may be loaded again meanwhile."""
+def wait_until(page: Page, condition: Callable[[], bool], message: str) -> None:
+    """Waits for a condition of the test itself. The page may be reloaded meanwhile."""
     for _ in range(MAX_FRAMES):
-        if is_so():
+        if condition():
             return
         page.wait_for_function("new Promise(requestAnimationFrame)")
-    raise AssertionError(complaint)
+    raise AssertionError(message)
 
 
 def intercept(
     page: Page, pattern: str | re.Pattern[str], answer: Callable[[Route], Any], **more: int
 ) -> None:
-    """Answers calls of an open page in the server's place.
+    """Answers requests of an open page instead of the server.
 
-    Chromium hands the first of them over a moment after it was told to: wait until it does.
+    Chromium starts intercepting a moment later, so this waits until a probe is intercepted.
     """
     page.route(pattern, answer, **more)
-    probe, heard = "**/?is-heard", list[str]()
+    probe, intercepted = "**/?probe", list[str]()
 
-    def hear(route: Route) -> None:
-        heard.append(route.request.url)
+    def catch(route: Route) -> None:
+        intercepted.append(route.request.url)
         route.fulfill()
 
-    def is_heard() -> bool:
-        page.evaluate("fetch('/?is-heard').catch(() => 'offline')")
-        return heard != []
+    def is_intercepting() -> bool:
+        page.evaluate("fetch('/?probe').catch(() => 'offline')")
+        return intercepted != []
 
-    page.route(probe, hear)
-    wait_until(page, is_heard, "The browser does not hand calls over.")
+    page.route(probe, catch)
+    wait_until(page, is_intercepting, "The browser does not intercept requests.")
     page.unroute(probe)
 
 
 class Person:
-    """Someone with a browser of their own.
+    """A person with a browser of their own.
 
-    Whatever they do, nothing may leave the origin, no dialog or window may open, no script
-    may be refused by the policy, and nothing may break unheard: `noted` must stay empty.
+    Records violations: requests to another origin, dialogs, windows, scripts refused by the content
+    security policy, and uncaught errors. `violations` must stay empty.
     """
 
     def __init__(self, page: Page, server: Server) -> None:
         self.page = page
         self.url = server.url
-        self._noted: list[str] = []
+        self._violations: list[str] = []
         page.set_default_timeout(PATIENCE_MS)
         page.add_init_script(WATCH)
         page.on("dialog", self._refuse_dialog)
-        page.on("popup", lambda popup: self._noted.append(f"a window opened: {popup.url}"))
-        page.on("pageerror", lambda error: self._noted.append(f"error: {error}"))
-        page.on("request", self._see_request)
+        page.on("popup", lambda popup: self._violations.append(f"a window opened: {popup.url}"))
+        page.on("pageerror", lambda error: self._violations.append(f"error: {error}"))
+        page.on("request", self._check_request)
 
     @property
-    def noted(self) -> list[str]:
+    def violations(self) -> list[str]:
         caught: list[str] = self.page.evaluate("window.caught ?? []")
-        return self._noted + caught
+        return self._violations + caught
 
     def visit(self, path: str = "/") -> None:
         self.page.goto(self.url + path)
@@ -195,11 +195,11 @@ class Person:
     def create_account(self, name: str) -> None:
         self._enter(name, "Create account")
 
-    def come_in(self, name: str, path: str, **more: str) -> None:
-        """With an account made by the server alone: the forms have tests of their own."""
+    def register(self, name: str, path: str, **more: str) -> None:
+        """Creates an account through the API; the forms have tests of their own."""
         account = {"name": name, "password": PASSWORD} | more
-        made = self.page.request.post(f"{self.url}/backend-api/accounts/{path}", data=account)
-        assert made.ok, made.text()
+        created = self.page.request.post(f"{self.url}/backend-api/accounts/{path}", data=account)
+        assert created.ok, created.text()
         self.visit()
         self.draft.wait_for()
 
@@ -216,12 +216,12 @@ class Person:
         self.page.get_by_role("button", name="Send").click()
 
     def ask(self, text: str) -> None:
-        """Says something, and waits for the whole answer."""
+        """Sends a message and waits for the whole answer."""
         self.say(text)
         self.wait_for_answer()
 
     def paste(self, text: str) -> None:
-        """With the keyboard, from the clipboard, into wherever the cursor is."""
+        """Pastes from the clipboard at the cursor, by keyboard."""
         self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         self.page.evaluate("(text) => navigator.clipboard.writeText(text)", text)
         self.page.keyboard.press("ControlOrMeta+v")
@@ -233,21 +233,21 @@ class Person:
         return text
 
     def expect_copied(self, text: str) -> None:
-        """Copying takes a moment, and the page says so only for another."""
+        """Waits until the clipboard has the text."""
         self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         wait_until(self.page, lambda: self.clipboard == text, f"It was not copied: {text}")
 
-    def listen(self, places: str, pattern: str) -> None:
-        """Keeps what is said in some places of the page, however short it is to be seen."""
-        self.page.evaluate(LISTEN, [places, pattern])
+    def record_announcements(self, selectors: str, pattern: str) -> None:
+        """Records texts that match the pattern in some elements, however briefly they are shown."""
+        self.page.evaluate(RECORD, [selectors, pattern])
 
     @property
-    def heard(self) -> list[str]:
-        heard: list[str] = self.page.evaluate("window.heard")
-        return heard
+    def announced(self) -> list[str]:
+        texts: list[str] = self.page.evaluate("window.announced")
+        return texts
 
     def get(self, path: str) -> Any:
-        """What the server tells this person, as the page would be told."""
+        """Calls the API as the page of this person would."""
         response = self.page.request.get(f"{self.url}/backend-api/{path}")
         assert response.ok, response.text()
         return response.json()
@@ -267,7 +267,7 @@ class Person:
 
     @property
     def stored(self) -> list[dict[str, Any]]:
-        """The messages of the conversation on the screen, as the server has them."""
+        """The messages of the open conversation, from the server."""
         mapping = self.get(f"conversation/{self.page.url.rsplit('/', 1)[1]}")["mapping"]
         return [node["message"] for node in mapping.values() if node["message"]]
 
@@ -275,12 +275,12 @@ class Person:
         return self.page.get_by_role("button", name=name)
 
     def choose(self, menu: str | re.Pattern[str], item: str | re.Pattern[str]) -> None:
-        """Opens a menu and takes something from it."""
+        """Opens a menu and chooses an item."""
         self.button(menu).last.click()
         self.page.get_by_role("menu").get_by_role("menuitem", name=item).click()
 
     def open_settings(self, section: str = "Account") -> Locator:
-        """By the menu with their name. The settings, with this section open."""
+        """Opens a section of the settings by the account menu."""
         settings = self.page.get_by_role("dialog", name="Settings")
         if "#settings/" not in self.page.url:
             self.choose("settings and more", "Settings")
@@ -328,9 +328,9 @@ class Person:
         self.draft.wait_for()
 
     def _refuse_dialog(self, dialog: Dialog) -> None:
-        self._noted.append(f"a dialog opened: {dialog.message}")
+        self._violations.append(f"a dialog opened: {dialog.message}")
         dialog.dismiss()
 
-    def _see_request(self, request: Request) -> None:
+    def _check_request(self, request: Request) -> None:
         if not request.url.startswith((self.url, "data:")):
-            self._noted.append(f"left the origin: {request.url}")
+            self._violations.append(f"left the origin: {request.url}")

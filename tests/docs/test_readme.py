@@ -1,9 +1,12 @@
-"""The README's tree is the repository's."""
+"""The README's tree is the repository's, and the pages name modules that exist."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 UNTOLD = (".", "__", "dist", "py.typed")
 """Hidden, made by Python, or made by a build."""
 
@@ -36,3 +39,11 @@ def test_every_folder_and_every_module_of_hitsend_is_in_the_tree() -> None:
     modules = {path.relative_to(ROOT) for path in (ROOT / "src/hitsend").iterdir()}
     missing = {path for path in folders | modules if not path.name.startswith(UNTOLD)}
     assert sorted(map(str, missing - set(tree()))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_module_that_a_page_names_exists(page: Path) -> None:
+    named = set(re.findall(r"`(?:src/hitsend/)?([a-z_]+/[a-z_/]+\.py)`", page.read_text()))
+    roots = (ROOT / "src/hitsend", ROOT)
+    gone = {path for path in named if not any((root / path).exists() for root in roots)}
+    assert gone == set()

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from hitsend.engine import Catalogue, LlamaEngine
-from hitsend.engine.weights import Weights
+from hitsend.engine.models.weights import Weights
 from hitsend.settings import Settings
 
 

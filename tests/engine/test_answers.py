@@ -1,4 +1,4 @@
-"""What the real small model says, and what is known of each token it says."""
+"""Answers of the real small model, token by token."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 import pytest_asyncio
-from tests.engine.asking import LONG, answer_of, prompt_of, user
+from tests.engine.answer import LONG, answer_of, prompt_of, user
 
 from hitsend.engine import Generated, LlamaEngine, Prompt
 from hitsend.errors import PromptTooLong, Refused, UnknownModel
@@ -28,7 +28,7 @@ async def test_greedy_answers_are_the_same_every_time(engine: LlamaEngine, promp
     assert [token.token_id for token in first.tokens] == [t.token_id for t in second.tokens]
 
 
-async def test_greedy_takes_the_likeliest_token(engine: LlamaEngine, prompt: Prompt) -> None:
+async def test_greedy_chooses_the_most_likely_token(engine: LlamaEngine, prompt: Prompt) -> None:
     sampling = Sampling(temperature=0, max_tokens=8, top_logprobs=3)
     for token in (await answer_of(engine, prompt, sampling)).tokens:
         assert token.token_id == token.top[0].token_id
@@ -56,14 +56,14 @@ async def test_each_token_comes_with_its_probability_and_alternatives(
     assert [token.at_ms for token in answer.tokens] == sorted(t.at_ms for t in answer.tokens)
 
 
-async def test_without_asking_no_probabilities_are_computed(
+async def test_probabilities_are_computed_only_on_request(
     engine: LlamaEngine, prompt: Prompt
 ) -> None:
     answer = await answer_of(engine, prompt)
     assert all(token.logprob is None and not token.top for token in answer.tokens)
 
 
-async def test_usage_counts_what_was_said(engine: LlamaEngine, prompt: Prompt) -> None:
+async def test_usage_counts_the_tokens(engine: LlamaEngine, prompt: Prompt) -> None:
     answer = await answer_of(engine, prompt)
     usage = answer.finished.usage
     assert answer.finished.reason == "length"
@@ -72,17 +72,17 @@ async def test_usage_counts_what_was_said(engine: LlamaEngine, prompt: Prompt) -
     assert answer.read.num_cached_tokens + answer.read.num_evaluated_tokens == prompt.num_tokens
 
 
-async def test_the_next_turn_finds_the_last_one_in_the_cache(engine: LlamaEngine) -> None:
+async def test_the_next_turn_reuses_the_cached_prefix(engine: LlamaEngine) -> None:
     first = [user("Count with me, slowly and with care: one, two, three.")]
-    said = await answer_of(engine, await engine.encode("auto", first))
-    answered = Message("assistant", (Text(said.text),), "history")
+    answer = await answer_of(engine, await engine.encode("auto", first))
+    answered = Message("assistant", (Text(answer.text),), "history")
     prompt = await engine.encode("auto", [*first, answered, user("And then?")])
     read = (await answer_of(engine, prompt)).read
     num_first_tokens = (await engine.encode("auto", first)).num_tokens
     assert read.num_cached_tokens >= num_first_tokens
 
 
-async def test_a_prefilled_prompt_is_warm(engine: LlamaEngine) -> None:
+async def test_a_prefilled_prompt_is_cached(engine: LlamaEngine) -> None:
     prompt = await prompt_of(engine, "Warm me up before you go, " * 8)
     await engine.prefill(prompt)
     read = (await answer_of(engine, prompt)).read
@@ -100,7 +100,7 @@ async def test_a_stop_string_ends_the_answer_and_is_not_in_it(
     assert answer.text == whole.text[: whole.text.index(stop)]
 
 
-async def test_a_forbidden_token_is_not_said(engine: LlamaEngine, prompt: Prompt) -> None:
+async def test_a_banned_token_is_not_generated(engine: LlamaEngine, prompt: Prompt) -> None:
     first = (await answer_of(engine, prompt)).tokens[0].token_id
     sampling = Sampling(temperature=0, max_tokens=4, logit_bias=((first, -100.0),))
     answer = await answer_of(engine, prompt, sampling)
@@ -125,14 +125,14 @@ async def test_an_answer_follows_a_json_schema(engine: LlamaEngine, prompt: Prom
 
 
 @pytest.mark.parametrize("schema", ['{"type": "nonsense"}', '{"$ref": "#/nowhere"}'])
-async def test_a_schema_nothing_can_follow_is_refused(
+async def test_a_schema_that_cannot_be_enforced_is_refused(
     engine: LlamaEngine, prompt: Prompt, schema: str
 ) -> None:
     with pytest.raises(Refused, match="JSON Schema"):
         await answer_of(engine, prompt, Sampling(max_tokens=4, json_schema=schema))
 
 
-async def test_characters_of_several_tokens_arrive_whole(
+async def test_characters_of_several_tokens_arrive_complete(
     engine: LlamaEngine, prompt: Prompt
 ) -> None:
     """The emoji are three tokens each in this model, and the answer can be nothing else."""
@@ -148,7 +148,7 @@ async def test_characters_of_several_tokens_arrive_whole(
     assert tuple(ids[start : start + 3]) == pieces.ids
 
 
-async def test_an_answer_cut_inside_a_character_says_so_at_its_end(
+async def test_an_answer_cut_inside_a_character_ends_with_a_replacement_character(
     engine: LlamaEngine, prompt: Prompt
 ) -> None:
     schema = json.dumps({"const": "😀"})
@@ -169,7 +169,7 @@ async def test_pieces_are_the_bytes_of_the_text(engine: LlamaEngine) -> None:
     assert len(pieces.ids) == len(pieces.pieces)
 
 
-async def test_leaving_an_answer_frees_its_slot(engine: LlamaEngine, prompt: Prompt) -> None:
+async def test_closing_a_generation_frees_its_slot(engine: LlamaEngine, prompt: Prompt) -> None:
     """With one slot, the next answer could not begin before the long one has ended."""
     async with asyncio.timeout(30):
         async with aclosing(engine.generate(prompt, LONG)) as steps:
@@ -180,9 +180,7 @@ async def test_leaving_an_answer_frees_its_slot(engine: LlamaEngine, prompt: Pro
         assert (await answer_of(engine, prompt)).read.queued_ms < 5000
 
 
-async def test_whoever_comes_second_waits_and_is_counted(
-    engine: LlamaEngine, prompt: Prompt
-) -> None:
+async def test_the_second_answer_waits_and_is_counted(engine: LlamaEngine, prompt: Prompt) -> None:
     first = engine.generate(prompt, LONG)
     await anext(first)
     second = asyncio.create_task(answer_of(engine, prompt))
@@ -202,7 +200,7 @@ async def test_a_prompt_that_cannot_fit_is_refused(engine: LlamaEngine, settings
         await answer_of(engine, prompt)
 
 
-async def test_an_unknown_model_is_named_with_those_there_are(engine: LlamaEngine) -> None:
+async def test_an_unknown_model_is_refused_with_the_known_names(engine: LlamaEngine) -> None:
     with pytest.raises(UnknownModel, match="smollm2-135m"):
         await engine.resolve("gpt-17")
 
@@ -215,6 +213,6 @@ async def test_the_default_model_is_listed_first(engine: LlamaEngine) -> None:
     assert facts.weights_sha256
 
 
-async def test_a_small_model_that_cannot_call_tools_says_so(engine: LlamaEngine) -> None:
+async def test_tools_are_refused_by_a_model_that_cannot_call_them(engine: LlamaEngine) -> None:
     with pytest.raises(Refused, match="tools"):
         await engine.encode("auto", [user("Hi")], [Tool("f", "", "{}")])

@@ -4,9 +4,9 @@ import asyncio
 import math
 
 import pytest
-from tests.engine.asking import GREEDY, Answer, answer_of, prompt_of
+from tests.engine.answer import GREEDY, Answer, answer_of, prompt_of
 
-from hitsend.engine import LlamaEngine, PromptWasRead
+from hitsend.engine import LlamaEngine, Prefilled
 from hitsend.messages import Sampling
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -36,7 +36,7 @@ async def test_greedy_is_temperature_zero(engine: LlamaEngine) -> None:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-async def test_beam_search_finds_what_is_at_least_as_likely(
+async def test_beam_search_is_at_least_as_likely_as_greedy(
     engine: LlamaEngine, question: str
 ) -> None:
     prompt = await prompt_of(engine, question)
@@ -48,10 +48,10 @@ async def test_beam_search_finds_what_is_at_least_as_likely(
     assert "<|im_end|>" not in beam.text
 
 
-async def test_a_search_of_few_hypotheses_evaluates_far_less_than_it_asks(
+async def test_a_search_reuses_the_kv_cache(
     engine: LlamaEngine,
 ) -> None:
-    """What they have in common is read once."""
+    """The common prefix of the hypotheses is evaluated once."""
     prompt = await prompt_of(engine, "Tell me about the sea, and begin with its colour.")
     beam = await answer_of(engine, prompt, Sampling(policy="beam", num_beams=2, max_tokens=8))
     num_searched = beam.finished.usage.num_searched_tokens
@@ -59,29 +59,29 @@ async def test_a_search_of_few_hypotheses_evaluates_far_less_than_it_asks(
     assert 8 <= num_searched <= prompt.num_tokens + 2 * 8 * 8 // 2
 
 
-async def test_a_search_weighs_what_the_model_goes_by(engine: LlamaEngine) -> None:
+async def test_a_search_uses_the_models_own_probabilities(engine: LlamaEngine) -> None:
     prompt = await prompt_of(engine, "Tell me about the sea.")
     plain = Sampling(policy="greedy", max_tokens=1, top_logprobs=3)
     recorded = (await answer_of(engine, prompt, plain)).tokens[0].top
     search = Sampling(policy="beam", max_tokens=1, top_logprobs=3)
-    weighed = (await answer_of(engine, prompt, search)).tokens[0].top
-    assert [one.token_id for one in weighed] == [one.token_id for one in recorded]
-    for one, other in zip(weighed, recorded, strict=True):
+    searched = (await answer_of(engine, prompt, search)).tokens[0].top
+    assert [one.token_id for one in searched] == [one.token_id for one in recorded]
+    for one, other in zip(searched, recorded, strict=True):
         assert one.logprob == pytest.approx(other.logprob, abs=0.01)
-    assert sum(math.exp(one.logprob) for one in weighed) <= 1.0
+    assert sum(math.exp(one.logprob) for one in searched) <= 1.0
 
 
-async def test_a_search_tells_the_end_of_an_answer_from_other_tokens(engine: LlamaEngine) -> None:
+async def test_a_search_recognises_the_end_token(engine: LlamaEngine) -> None:
     prompt = await prompt_of(engine, "What is the capital of France?")
     answer = await answer_of(engine, prompt, Sampling(policy="beam", max_tokens=32))
     assert answer.finished.reason == "stop"
     assert answer.tokens[-1].text == ""
 
 
-async def test_leaving_a_search_frees_its_slot(engine: LlamaEngine) -> None:
+async def test_closing_a_search_frees_its_slot(engine: LlamaEngine) -> None:
     prompt = await prompt_of(engine, "Tell me about the sea.")
     steps = engine.generate(prompt, Sampling(policy="beam", max_tokens=64))
-    assert isinstance(await anext(steps), PromptWasRead)
+    assert isinstance(await anext(steps), Prefilled)
     searching = asyncio.ensure_future(anext(steps))
     await asyncio.sleep(0)
     assert engine.status().num_busy_slots == 1

@@ -1,17 +1,17 @@
-"""Special tokens inside what people, memories and files say stay text, on both models."""
+"""Special tokens inside messages, memories and files stay text, on both models."""
 
 from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
 import pytest_asyncio
-from tests.engine.asking import user
+from tests.engine.answer import user
 
 from hitsend.engine import Catalogue
-from hitsend.engine.encoding import Encoded, encode
-from hitsend.engine.openai_request import messages_json, tool_json
-from hitsend.engine.resident import Resident
-from hitsend.engine.template import Template
+from hitsend.engine.encoding import EncodedPrompt, encode
+from hitsend.engine.llama.loaded_model import LoadedModel
+from hitsend.engine.llama.template import Template
+from hitsend.engine.message_json import messages_json, tool_json
 from hitsend.messages import Message, Role, Source, Text, Tool, ToolCall, ToolResult
 from hitsend.settings import Settings
 
@@ -39,30 +39,30 @@ RESULT = Message("tool", (ToolResult("call_1", "Rain, 8 °C"),), "tool")
 async def model(
     request: pytest.FixtureRequest, catalogue: Catalogue, settings: Settings
 ) -> AsyncGenerator[Template, None]:
-    resident = Resident(await catalogue.pull(request.param), settings)
-    resident.start()
-    await resident.until_ready(100)
-    yield resident.template
-    await resident.close()
+    loaded = LoadedModel(await catalogue.pull(request.param), settings)
+    loaded.start()
+    await loaded.wait_until_ready(100)
+    yield loaded.template
+    await loaded.close()
 
 
 async def special_ids(model: Template) -> set[int]:
-    """Asked of the model itself: as structure, each is one token."""
+    """Returns their ids: as structure, each is one token."""
     ids = set()
     for text in model.tokenizer.vocabulary.special:
-        (token_id,) = await model.ids_of_structure(text, is_first=False)
+        (token_id,) = await model.tokenize_structure(text, is_first=False)
         ids.add(token_id)
     return ids
 
 
 def hostile(model: Template) -> str:
-    """All of its special tokens: alone, after one another, and one inside another."""
+    """Returns a text with all special tokens: separate, adjacent and nested."""
     special = sorted(model.tokenizer.vocabulary.special)
     nested = [text[:3] + text + text[3:] for text in special]
     return " and ".join(special) + "".join(special) + "".join(nested)
 
 
-def ids_of(encoded: Encoded, source: Source) -> list[int]:
+def ids_of(encoded: EncodedPrompt, source: Source) -> list[int]:
     ids: list[int] = []
     start = 0
     for span in encoded.spans:
@@ -80,7 +80,7 @@ async def test_the_model_has_special_tokens_that_matter(model: Template) -> None
 
 async def test_benign_messages_have_the_ids_of_the_whole_template(model: Template) -> None:
     rendered = await model.render(messages_json(BENIGN), [])
-    assert (await encode(model, BENIGN)).ids == await model.ids_of_structure(
+    assert (await encode(model, BENIGN)).ids == await model.tokenize_structure(
         rendered, is_first=True
     )
 
@@ -95,10 +95,10 @@ async def test_special_tokens_inside_a_text_stay_text(model: Template, source: S
     assert ids_of(encoded, "template") == ids_of(plain, "template")
 
 
-async def test_what_a_text_says_is_still_there(model: Template) -> None:
+async def test_the_text_is_encoded_completely(model: Template) -> None:
     text = hostile(model)
     encoded = await encode(model, [user(text)])
-    pieces = await model.tokenizer.pieces_of_text(text)
+    pieces = await model.tokenizer.tokenize_pieces(text)
     assert tuple(ids_of(encoded, "user")) == pieces.ids
     assert b"".join(pieces.pieces).decode() == text
 
@@ -111,7 +111,7 @@ async def test_each_span_names_the_message_it_came_from(model: Template) -> None
     assert encoded.spans[-1].source == "template"
 
 
-async def test_a_turn_begins_with_the_tokens_of_the_turn_before(model: Template) -> None:
+async def test_a_turn_starts_with_the_ids_of_the_turn_before(model: Template) -> None:
     before = await encode(model, BENIGN[:2])
     after = await encode(model, BENIGN)
     assert after.ids[: len(before.ids)] == before.ids
@@ -124,7 +124,7 @@ async def test_tools_calls_and_results_have_the_ids_of_the_whole_template(
     messages = [user("How is the weather in Köln?"), CALLED, RESULT]
     rendered = await model.render(messages_json(messages), [msgspec.Raw(as_json(WEATHER))])
     encoded = await encode(model, messages, [WEATHER])
-    assert encoded.ids == await model.ids_of_structure(rendered, is_first=True)
+    assert encoded.ids == await model.tokenize_structure(rendered, is_first=True)
 
 
 @pytest.mark.parametrize("model", ["qwen2.5-coder-1.5b"], indirect=True)
@@ -148,5 +148,5 @@ def as_json(tool: Tool) -> bytes:
     return msgspec.json.encode(tool_json(tool))
 
 
-def structure(encoded: Encoded, special: set[int]) -> list[int]:
+def structure(encoded: EncodedPrompt, special: set[int]) -> list[int]:
     return [token_id for token_id in encoded.ids if token_id in special]

@@ -1,4 +1,4 @@
-"""The whole road with a real model: from Send over HTTP to the last word, stored."""
+"""The whole journey with a real model: from Send over HTTP to the stored answer."""
 
 import json
 import os
@@ -11,22 +11,22 @@ from typing import Any
 import msgspec
 import openai
 import pytest
-from tests.engine.asking import engine_processes
+from tests.engine.answer import engine_processes
 from tests.server.world import World
 
 from hitsend.engine import Catalogue, LlamaEngine
-from hitsend.engine.weights import Weights
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
+from hitsend.engine.models.weights import Weights
+from hitsend.server.app import open_app
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 
 LONG = {"temperature": 0, "max_tokens": 800, "logit_bias": [[2, -100], [0, -100]]}
-"""Without the two tokens the small model ends with."""
+"""Bans the two tokens that end an answer of the small model."""
 
 
 @pytest.fixture
 def others() -> set[int]:
-    """Model processes that are there already, of other tests."""
+    """The model processes of other tests."""
     return engine_processes()
 
 
@@ -40,17 +40,15 @@ async def world(
         port=0,
         num_slots=2,
         num_window_tokens=2048,
-        model_titles=False,  # naming a conversation takes a slot of two, and what was cached there
+        model_titles=False,  # a title takes one of the two slots, and its cache
     )
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(
-            open_house(settings, LlamaEngine(settings, catalogue))
-        )
-        url = await stack.enter_async_context(listening(house))
-        yield World(house, url, await stack.enter_async_context(AsyncExitStack()))
+        app = await stack.enter_async_context(open_app(settings, LlamaEngine(settings, catalogue)))
+        url = await stack.enter_async_context(listen(app))
+        yield World(app, url, await stack.enter_async_context(AsyncExitStack()))
 
 
-async def test_a_real_model_answers_and_what_it_read_before_is_cached(world: World) -> None:
+async def test_a_real_model_answers_and_reuses_the_cached_prefix(world: World) -> None:
     ada = await world.someone("ada")
     first = await ada.send("Name a colour.", sampling={"temperature": 0, "max_tokens": 20})
     assert first.text
@@ -69,7 +67,7 @@ async def test_a_real_model_answers_and_what_it_read_before_is_cached(world: Wor
     assert stored["mapping"][second.answer["id"]]["message"] == second.answer
 
 
-async def test_a_real_model_goes_on_with_an_answer_that_was_cut_short(world: World) -> None:
+async def test_a_real_model_continues_a_partial_answer(world: World) -> None:
     ada = await world.someone("ada")
     asked, greedy = "Why is the sky blue?", {"temperature": 0}
     whole = await ada.send(asked, sampling=greedy | {"max_tokens": 24})
@@ -91,7 +89,7 @@ async def test_a_real_model_goes_on_with_an_answer_that_was_cut_short(world: Wor
     assert usage["first_word_ms"] > 0
 
 
-async def test_a_killed_engine_is_told_at_once_and_the_next_message_is_answered(
+async def test_a_killed_engine_is_reported_at_once_and_the_next_message_is_answered(
     world: World, others: set[int]
 ) -> None:
     ada = await world.someone("ada")
@@ -134,3 +132,16 @@ async def test_an_answer_follows_a_schema_through_openais_sdk(world: World) -> N
     person = json.loads(made.choices[0].message.content or "")
     assert set(person) == {"name", "age"}
     assert isinstance(person["age"], int)
+
+
+async def test_a_turn_records_how_its_tokens_were_drawn(world: World, small: Weights) -> None:
+    ada = await world.someone("ada")
+    drawn = {"temperature": 1.2, "max_tokens": 12}
+    first = await ada.send("Name a colour.", sampling=drawn)
+    log = (await ada.http.get(f"/backend-api/turn/{first.turn_id}")).json()["events"]
+    started = log[0]["event"]
+    assert started["weights_sha256"] == small.sha256
+    sampling = {name: value for name, value in started["sampling"].items() if value is not None}
+    assert sampling.keys() >= {"temperature", "top_p", "top_k", "min_p", "repeat_penalty", "seed"}
+    again = await ada.send("Name a colour.", sampling=drawn | {"seed": sampling["seed"]})
+    assert again.text == first.text

@@ -1,4 +1,4 @@
-"""Which model answers: the first start, weights that are broken, models asked for by name."""
+"""Which models are loaded: at the first start, on request, and with broken weights."""
 
 import asyncio
 import sys
@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 import msgspec
 import pytest
-from tests.engine.asking import LONG, answer_of, engine_processes, gone, prompt_of
+from tests.engine.answer import LONG, answer_of, engine_processes, prompt_of, wait_for_exit
 
-from hitsend.engine import Catalogue, Download, GaveWay, LlamaEngine
-from hitsend.engine.weights import Weights
+from hitsend.engine import Catalogue, Download, LlamaEngine, Preempted
+from hitsend.engine.models.weights import Weights
 from hitsend.errors import EngineDown, ModelBroken
 from hitsend.settings import Settings
 
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 Progress: TypeAlias = Callable[[Download], None]
 
 
-class Shelf(Catalogue):
-    """A catalogue whose default arrives when the test says so, from the small one's file."""
+class PausableCatalogue(Catalogue):
+    """A catalogue whose default, a copy of the small model, arrives when the test says so."""
 
     def __init__(self, small: Weights) -> None:
         super().__init__(small.path.parent, None)
@@ -50,8 +50,8 @@ class Shelf(Catalogue):
         return weights
 
 
-class BrokenShelf(Catalogue):
-    """A catalogue that holds only one file, and did not look into it."""
+class UncheckedCatalogue(Catalogue):
+    """A catalogue with one file, whose content is not checked."""
 
     def __init__(self, path: Path, small: Weights) -> None:
         super().__init__(path.parent, None)
@@ -79,59 +79,62 @@ def first_start(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, model="auto")
 
 
-async def test_a_first_start_answers_with_the_small_model_and_changes_over_when_it_can(
+async def test_the_first_start_uses_the_small_model_until_the_default_arrives(
     first_start: Settings, small: Weights
 ) -> None:
-    shelf, others = Shelf(small), engine_processes()
-    async with asyncio.timeout(90), running(first_start, shelf) as engine:
-        assert (await engine.resolve("auto")).name == shelf.small
+    catalogue, others = PausableCatalogue(small), engine_processes()
+    async with asyncio.timeout(90), running(first_start, catalogue) as engine:
+        assert (await engine.resolve("auto")).name == catalogue.small
         (old_process,) = engine_processes() - others
-        await shelf.has_begun.wait()
+        await catalogue.has_begun.wait()
         assert engine.status().state == "ready"
-        assert engine.status().downloads == (Download(shelf.default, 25, 100),)
+        assert engine.status().downloads == (Download(catalogue.default, 25, 100),)
         assert "25 %" in engine.status().detail
         old_answer = engine.generate(await prompt_of(engine, "Hello there."), LONG)
         await anext(old_answer)
-        shelf.has_arrived.set()
-        while (await engine.resolve("auto")).name == shelf.small:
+        catalogue.has_arrived.set()
+        while (await engine.resolve("auto")).name == catalogue.small:
             await anext(old_answer)
         assert engine.status().downloads == ()
         assert await anext(old_answer)
         await old_answer.aclose()
         assert (await answer_of(engine, await prompt_of(engine, "Hello there."))).text
-        await gone(old_process)
+        await wait_for_exit(old_process)
 
 
 async def test_a_start_with_the_default_on_disk_loads_nothing_else(
     first_start: Settings, small: Weights
 ) -> None:
-    shelf, others = Shelf(small), engine_processes()
-    shelf.has_arrived.set()
-    async with running(first_start, shelf) as engine:
-        assert (await engine.resolve("auto")).name == shelf.default
+    catalogue, others = PausableCatalogue(small), engine_processes()
+    catalogue.has_arrived.set()
+    async with running(first_start, catalogue) as engine:
+        assert (await engine.resolve("auto")).name == catalogue.default
         assert len(engine_processes() - others) == 1
 
 
 async def test_a_model_asked_for_by_name_is_loaded_beside_the_default(
     first_start: Settings, small: Weights
 ) -> None:
-    shelf, others = Shelf(small), engine_processes()
-    shelf.has_arrived.set()
-    async with running(first_start, shelf) as engine:
+    catalogue, others = PausableCatalogue(small), engine_processes()
+    catalogue.has_arrived.set()
+    async with running(first_start, catalogue) as engine:
         await engine.resolve("auto")
-        assert [facts.name for facts in await engine.models()] == [shelf.default, shelf.small]
+        assert [facts.name for facts in await engine.models()] == [
+            catalogue.default,
+            catalogue.small,
+        ]
         with pytest.raises(EngineDown, match="is not loaded"):
-            await engine.require_ready(shelf.small)
+            await engine.require_ready(catalogue.small)
         assert len(engine_processes() - others) == 1
-        prompt = await prompt_of(engine, "Hello there.", shelf.small)
-        assert prompt.model == shelf.small
+        prompt = await prompt_of(engine, "Hello there.", catalogue.small)
+        assert prompt.model == catalogue.small
         assert (await answer_of(engine, prompt)).text
-        await engine.require_ready(shelf.small)
+        await engine.require_ready(catalogue.small)
         assert len(engine_processes() - others) == 2
 
 
-class FullShelf(Shelf):
-    """A third one is on it, of the same file."""
+class ThreeModelCatalogue(PausableCatalogue):
+    """Has a third model, a copy of the small one."""
 
     third = "third"
 
@@ -139,21 +142,21 @@ class FullShelf(Shelf):
         return [*super().installed(), msgspec.structs.replace(self._small, name=self.third)]
 
 
-async def test_what_nobody_waits_for_keeps_no_model_from_coming(
+async def test_idle_work_does_not_keep_a_model_from_loading(
     first_start: Settings, small: Weights
 ) -> None:
-    shelf = FullShelf(small)
-    shelf.has_arrived.set()
-    async with asyncio.timeout(90), running(first_start, shelf) as engine:
+    catalogue = ThreeModelCatalogue(small)
+    catalogue.has_arrived.set()
+    async with asyncio.timeout(90), running(first_start, catalogue) as engine:
         await engine.resolve("auto")
-        prompt = await prompt_of(engine, "Tell me about boats.", shelf.small)
-        aside = asyncio.create_task(engine.aside(prompt, LONG))
-        next_one = asyncio.create_task(engine.aside(prompt, LONG))
+        prompt = await prompt_of(engine, "Tell me about boats.", catalogue.small)
+        idle = asyncio.create_task(engine.generate_when_idle(prompt, LONG))
+        next_one = asyncio.create_task(engine.generate_when_idle(prompt, LONG))
         await engine.tokenize("auto", "Meanwhile its first word is asked for.")
         assert engine.status().num_busy_slots == 1
-        assert (await engine.resolve(shelf.third)).name == shelf.third
-        with pytest.raises(GaveWay):
-            await aside
+        assert (await engine.resolve(catalogue.third)).name == catalogue.third
+        with pytest.raises(Preempted):
+            await idle
         with pytest.raises(EngineDown, match="is not loaded"):
             await next_one
 
@@ -161,21 +164,21 @@ async def test_what_nobody_waits_for_keeps_no_model_from_coming(
 async def test_a_download_that_fails_is_reported_while_the_small_model_answers(
     first_start: Settings, small: Weights
 ) -> None:
-    shelf = Shelf(small)
-    shelf.problem = "The index has no such package."
-    async with asyncio.timeout(60), running(first_start, shelf) as engine:
-        await shelf.has_begun.wait()
+    catalogue = PausableCatalogue(small)
+    catalogue.problem = "The index has no such package."
+    async with asyncio.timeout(60), running(first_start, catalogue) as engine:
+        await catalogue.has_begun.wait()
         await engine.resolve("auto")
         (download,) = engine.status().downloads
-        assert download.problem == shelf.problem
+        assert download.problem == catalogue.problem
         assert engine.status().state == "ready"
 
 
-async def test_weights_that_do_not_load_are_reported_and_nothing_falls(
+async def test_weights_that_do_not_load_are_reported(
     settings: Settings, small: Weights, truncated: Path
 ) -> None:
     broken = msgspec.structs.replace(settings, model="half")
-    async with running(broken, BrokenShelf(truncated, small)) as engine:
+    async with running(broken, UncheckedCatalogue(truncated, small)) as engine:
         with pytest.raises(ModelBroken, match="not within the file bounds"):
             await engine.resolve("half")
         with pytest.raises(EngineDown, match="half.gguf"):
@@ -196,9 +199,9 @@ async def test_a_truncated_file_given_by_path_is_refused_before_it_is_loaded(
         assert engine_processes() == others
 
 
-async def test_an_engine_still_starting_says_so(settings: Settings, small: Weights) -> None:
+async def test_an_engine_that_is_starting_reports_it(settings: Settings, small: Weights) -> None:
     hasty = msgspec.structs.replace(settings, engine_wait_s=0.01)
-    async with running(hasty, Shelf(small)) as engine:
+    async with running(hasty, PausableCatalogue(small)) as engine:
         with pytest.raises(EngineDown) as raised:
             await engine.resolve("auto")
         assert raised.value.retry_after_s
@@ -221,25 +224,25 @@ params.verbosity = int(given["--verbosity"])
 server = xllamacpp.Server(params)
 threading.Event().wait()
 """
-"""A llama-server that is told what to do by its arguments, as the binary is."""
+"""A program with the command line of the llama-server binary."""
 
 
-async def test_a_llama_server_binary_can_take_the_place_of_the_built_in_one(
+async def test_a_llama_server_binary_can_replace_the_built_in_one(
     settings: Settings, small: Weights, tmp_path: Path
 ) -> None:
     binary, others = tmp_path / "llama-server", engine_processes()
     binary.write_text(LLAMA_SERVER.format(python=sys.executable))
     binary.chmod(0o700)
     own = msgspec.structs.replace(settings, llama_server=binary)
-    async with running(own, Shelf(small)) as engine:
+    async with running(own, PausableCatalogue(small)) as engine:
         assert (await answer_of(engine, await prompt_of(engine, "Hello there."))).text
         assert engine_processes() == others
 
 
-async def test_a_binary_that_is_not_there_is_reported(
+async def test_a_missing_binary_is_reported(
     settings: Settings, small: Weights, tmp_path: Path
 ) -> None:
     own = msgspec.structs.replace(settings, llama_server=tmp_path / "nowhere", model=small.name)
-    async with running(own, Shelf(small)) as engine:
+    async with running(own, PausableCatalogue(small)) as engine:
         with pytest.raises(ModelBroken, match="nowhere"):
             await engine.resolve(small.name)

@@ -1,6 +1,6 @@
-"""Which memories are found for which questions, with the real model and without it.
+"""Which memories are recalled for which questions, with the real MiniLM and without it.
 
-The half of memories.toml that is held out was not looked at when the thresholds were chosen.
+The held-out half of memories.toml was not used to choose the thresholds.
 """
 
 import tomllib
@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 import pytest_asyncio
-from tests.engine.asking import embedded
+from tests.engine.answer import embedded
 
+from hitsend.context.recall import ExactSearch, Recall
 from hitsend.engine import Embedder, MiniLm, WordHashes
-from hitsend.engine.embedding_weights import MINILM, embedding_catalogue
-from hitsend.recall import ExactSearch, Recall
+from hitsend.engine.embedding.weights import MINILM, embedding_catalogue
 from hitsend.settings import Settings
 from hitsend.store import Store, User
 
@@ -48,13 +48,13 @@ async def minilm() -> AsyncGenerator[MiniLm, None]:
     catalogue = embedding_catalogue(Settings().models_dir)
     await catalogue.pull(MINILM.name)
     minilm = MiniLm(Settings(), catalogue)
-    await embedded(minilm, ["the first need"])
+    await embedded(minilm, ["the first request"])
     yield minilm
     await minilm.close()
 
 
 class Remembered:
-    """A person who remembers all of it."""
+    """A person with all memories of the file."""
 
     def __init__(self, recall: Recall, user: User, names: Mapping[str, str]) -> None:
         self._recall = recall
@@ -62,13 +62,14 @@ class Remembered:
         self._names = names
 
     async def found(self, question: str) -> set[str]:
-        near = await self._recall.memories(self._user.id, question, most=3)
+        near = await self._recall.find_memories(self._user.id, question, limit=3)
         return {self._names[memory.id] for memory in near}
 
     async def hits(self, *, is_held_out: bool) -> float:
-        """The share of questions whose memory is among the first three."""
-        asked = [one for one in LABELLED.questions if one.is_held_out is is_held_out]
-        return sum([bool(await self.found(one.ask) & one.finds) for one in asked]) / len(asked)
+        """Returns the share of questions whose memory is among the first three."""
+        questions = [one for one in LABELLED.questions if one.is_held_out is is_held_out]
+        hits = [bool(await self.found(one.ask) & one.finds) for one in questions]
+        return sum(hits) / len(hits)
 
     async def misfires(self, unrelated: list[str]) -> float:
         return sum([bool(await self.found(one)) for one in unrelated]) / len(unrelated)
@@ -82,14 +83,14 @@ async def remembered(path: Path, embedder: Embedder | None) -> tuple[Store, Reme
         for name, text in LABELLED.memories.items()
     }
     recall = Recall(store, embedder, ExactSearch())
-    await recall.learn_memories(user.id)
+    await recall.embed_memories(user.id)
     return store, Remembered(recall, user, added)
 
 
-async def test_what_a_question_is_about_is_found_by_its_meaning(
-    tmp_path: Path, found: Callable[[Path], Path], minilm: MiniLm
+async def test_memories_are_found_by_meaning(
+    tmp_path: Path, copy_database: Callable[[Path], Path], minilm: MiniLm
 ) -> None:
-    store, ada = await remembered(found(tmp_path / "data"), minilm)
+    store, ada = await remembered(copy_database(tmp_path / "data"), minilm)
     assert await ada.hits(is_held_out=False) >= 0.9
     assert await ada.hits(is_held_out=True) >= 0.9
     assert await ada.misfires(LABELLED.unrelated.looked_at) <= 0.1
@@ -98,10 +99,10 @@ async def test_what_a_question_is_about_is_found_by_its_meaning(
 
 
 @pytest.mark.parametrize("embedder", [WordHashes(), None])
-async def test_without_a_model_words_find_most_of_it(
-    tmp_path: Path, found: Callable[[Path], Path], embedder: Embedder | None
+async def test_without_a_model_most_memories_are_found_by_words(
+    tmp_path: Path, copy_database: Callable[[Path], Path], embedder: Embedder | None
 ) -> None:
-    store, ada = await remembered(found(tmp_path / "data"), embedder)
+    store, ada = await remembered(copy_database(tmp_path / "data"), embedder)
     assert await ada.hits(is_held_out=True) >= 0.7
     assert await ada.misfires(LABELLED.unrelated.held_out) <= 0.1
     await store.close()

@@ -1,7 +1,7 @@
-"""What the real small model makes of our prompts. `make prompts` asks every model that is here."""
+"""Checks our prompts with the real small model. `make prompts` uses every installed model."""
 
 import pytest
-from scripts.check_prompts import checked
+from scripts.check_prompts import run_checks
 
 from hitsend.engine import LlamaEngine
 from hitsend.settings import Settings
@@ -10,9 +10,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.mark.parametrize("name", ["memory_note", "system", "title"])
-async def test_the_small_model_does_what_a_prompt_is_for(
+async def test_the_small_model_passes_the_checks_of_a_prompt(
     engine: LlamaEngine, settings: Settings, name: str
 ) -> None:
-    found = [one async for one in checked(engine, settings.model, [name])]
+    found = [one async for one in run_checks(engine, settings.model, [name])]
     assert found != []
-    assert {one.written: one.failures for one in found if one.failures} == {}
+    assert {one.answer: one.failures for one in found if one.failures} == {}

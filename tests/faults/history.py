@@ -1,7 +1,7 @@
-"""What a client received, and whether it is what is stored.
+"""What a client received, compared with what is stored.
 
-After whatever fault, four things hold of every history: nothing that was shown is lost, nothing
-happened twice, the numbers have no hole, and everything has come to an end.
+After any fault, four things hold for every history: nothing that was shown is lost, nothing
+happened twice, event numbers have no gap, and every turn has ended.
 """
 
 import asyncio
@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from tests.server.world import Heard, message
+from tests.server.world import AnswerStream, message
 
-from hitsend.wire.sse import SseEvent
+from hitsend.sse import SseEvent
 
 SEND = "/backend-api/f/conversation"
 
 
 @dataclass
-class Received:
-    """How many characters all clients have received; lets somebody wait for so many."""
+class CharacterCount:
+    """Counts the characters that all clients received; a test can wait for a number of them."""
 
     enough: float = float("inf")
     has_enough: asyncio.Event = field(default_factory=asyncio.Event)
@@ -33,10 +33,10 @@ class Received:
 
 
 @dataclass
-class Noted(Heard):
-    """A stream, with every number it came under."""
+class RecordedEvents(AnswerStream):
+    """A stream, with the number of each event."""
 
-    received: Received = field(default_factory=Received)
+    received: CharacterCount = field(default_factory=CharacterCount)
     ids: list[int] = field(default_factory=list)
 
     def _take(self, event: SseEvent) -> None:
@@ -49,19 +49,20 @@ class Noted(Heard):
 
 @dataclass
 class History:
-    """Of one message: it is sent once or often, heard in part or whole, and then looked for."""
+    """The history of one message: sent once or several times, its stream read in part or whole, and
+    then looked up."""
 
     body: dict[str, Any]
-    received: Received = field(default_factory=Received)
-    heard: Noted | None = None
-    """None as long as nothing was acknowledged."""
+    received: CharacterCount = field(default_factory=CharacterCount)
+    stream: RecordedEvents | None = None
+    """None while nothing was acknowledged."""
     status: int | None = None
     retry_after: str | None = None
     replay_s: float = 0.0
 
     @classmethod
-    def of(cls, text: str, received: Received | None = None) -> "History":
-        return cls(message(text), received or Received())
+    def of(cls, text: str, received: CharacterCount | None = None) -> "History":
+        return cls(message(text), received or CharacterCount())
 
     @property
     def message_id(self) -> str:
@@ -69,79 +70,80 @@ class History:
 
     @property
     def turn_id(self) -> str:
-        assert self.heard
-        return self.heard.turn_id
+        assert self.stream
+        return self.stream.turn_id
 
     @property
     def text(self) -> str:
-        return self.heard.text if self.heard else ""
+        return self.stream.text if self.stream else ""
 
     @property
     def is_whole(self) -> bool:
-        return self.heard is not None and self.heard.is_done
+        return self.stream is not None and self.stream.is_done
 
     async def send(self, http: httpx2.AsyncClient) -> None:
-        """Listens until the end, or until the line goes dead."""
+        """Reads until the end, or until the connection is dead."""
         try:
             async with http.stream("POST", SEND, json=self.body) as response:
                 self.status = response.status_code
                 self.retry_after = response.headers.get("retry-after")
                 if self.status == 200:
-                    self.heard = Noted(response.headers, received=self.received)
-                    await self.heard.take(response)
+                    self.stream = RecordedEvents(response.headers, received=self.received)
+                    await self.stream.take(response)
         except httpx2.HTTPError:
             return
 
-    async def go_on(self, http: httpx2.AsyncClient) -> None:
-        """Comes back after the last event that arrived whole."""
-        assert self.heard
-        began, last_id = time.monotonic(), {"last-event-id": str(self.heard.last_id)}
+    async def resume(self, http: httpx2.AsyncClient) -> None:
+        """Resumes after the last event that arrived whole."""
+        assert self.stream
+        began, last_id = time.monotonic(), {"last-event-id": str(self.stream.last_id)}
         path = f"{SEND}/{self.turn_id}/events"
         async with http.stream("GET", path, headers=last_id) as response:
             assert response.status_code == 200, await response.aread()
-            await self.heard.take(response)
+            await self.stream.take(response)
         self.replay_s = time.monotonic() - began
 
-    async def kept(self, http: httpx2.AsyncClient) -> "Kept":
-        return await Kept.of(http, self.turn_id)
+    async def read_stored(self, http: httpx2.AsyncClient) -> "StoredTurn":
+        return await StoredTurn.of(http, self.turn_id)
 
-    async def check(self, http: httpx2.AsyncClient) -> "Kept":
-        """All four, of a message that was acknowledged, and whose turn must be over."""
-        shown, kept = self.text, await self.kept(http)
-        assert kept.text.startswith(shown), "something that was shown is lost"
-        assert kept.seqs == list(range(1, len(kept.seqs) + 1)), "the numbers have a hole"
-        assert kept.has_ended, "it never came to its end"
-        assert kept.user_ids == [self.message_id], "it was not said exactly once"
-        assert kept.stored_text == kept.text, "the conversation tells another story than the log"
-        await self.go_on(http)
-        self._check_replay(kept)
-        return kept
+    async def check(self, http: httpx2.AsyncClient) -> "StoredTurn":
+        """Checks all four for a message that was acknowledged and whose turn must have ended."""
+        shown, stored = self.text, await self.read_stored(http)
+        assert stored.text.startswith(shown), "something that was shown is lost"
+        assert stored.seqs == list(range(1, len(stored.seqs) + 1)), "the numbers have a hole"
+        assert stored.has_ended, "it never came to its end"
+        assert stored.user_ids == [self.message_id], "it was not said exactly once"
+        assert stored.stored_text == stored.text, "the conversation differs from the log"
+        await self.resume(http)
+        self._check_replay(stored)
+        return stored
 
-    def _check_replay(self, kept: "Kept") -> None:
-        """What came before the fault and what came after it are the whole, and each once."""
-        assert self.heard
-        assert self.heard.is_done
-        assert self.heard.ids == sorted(set(self.heard.ids)), "something came twice"
-        assert self.text == kept.text, "what was resumed differs from what is stored"
+    def _check_replay(self, stored: "StoredTurn") -> None:
+        """Checks that the events before and after the fault join to the whole log, without
+        repetition."""
+        assert self.stream
+        assert self.stream.is_done
+        assert self.stream.ids == sorted(set(self.stream.ids)), "something came twice"
+        assert self.text == stored.text, "what was resumed differs from what is stored"
         proof = [
             one["sha256"]
-            for one in self.heard.of_type("message_stream_complete")["messages"]
-            if one["id"] == kept.answer_id
+            for one in self.stream.of_type("message_stream_complete")["messages"]
+            if one["id"] == stored.answer_id
         ]
-        if kept.text or proof:
-            assert proof == [hashlib.sha256(kept.text.encode()).hexdigest()]
+        if stored.text or proof:
+            assert proof == [hashlib.sha256(stored.text.encode()).hexdigest()]
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A turn as the server has it: its log, and its conversation."""
+class StoredTurn:
+    """A turn as the server stored it: its log and its conversation."""
 
     log: list[dict[str, Any]]
     conversation_id: str
     messages: list[dict[str, Any]]
 
     @classmethod
-    async def of(cls, http: httpx2.AsyncClient, turn_id: str) -> "Kept":
+    async def of(cls, http: httpx2.AsyncClient, turn_id: str) -> "StoredTurn":
         log = (await http.get(f"/backend-api/turn/{turn_id}")).json()["events"]
         conversation_id = log[0]["event"]["conversation_id"]
         tree = (await http.get(f"/backend-api/conversation/{conversation_id}")).json()

@@ -1,4 +1,5 @@
-"""hitsend as people run it, a process of its own with the scripted engine; and in this process."""
+"""hitsend in a process of its own with the scripted engine, as users run it; and in this
+process."""
 
 import asyncio
 import os
@@ -16,8 +17,8 @@ from tests.server.world import World
 
 from hitsend.credentials import hash_token, key_prefix, new_key
 from hitsend.engine import Engine, ScriptedEngine
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
+from hitsend.server.app import open_app
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import AccountRole, Store
 
@@ -28,12 +29,12 @@ class Served:
     url: str
     log: Path
     start_s: float
-    """From nothing to the address it can be asked at."""
+    """From the start of the process until its address answers."""
     start_processor_s: float
-    """The same, of the processor's time: others may be busy on the machine."""
+    """The same in CPU time: the machine may be busy."""
 
     @asynccontextmanager
-    async def as_owner_of(self, key: str) -> AsyncGenerator[httpx2.AsyncClient]:
+    async def as_user(self, key: str) -> AsyncGenerator[httpx2.AsyncClient]:
         headers = {"authorization": f"Bearer {key}"}
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx2.AsyncClient(
@@ -42,7 +43,7 @@ class Served:
             yield http
 
     async def kill(self) -> None:
-        """Nobody is asked, nothing is flushed."""
+        """Kills without warning or flush."""
         self.process.kill()
         await self.process.wait()
 
@@ -56,12 +57,12 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(
+async def serve_process(
     data_dir: Path,
     environment: dict[str, str] | None = None,
     module: str = "hitsend",
 ) -> AsyncGenerator[Served]:
-    """With the log at its most talkative."""
+    """With the log at debug level."""
     log, began = data_dir / "log.txt", time.monotonic()
     with log.open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
@@ -74,7 +75,7 @@ async def serving(
     try:
         address = await _address(process)
         took_s = time.monotonic() - began
-        yield Served(process, address, log, took_s, _processor_s(process.pid))
+        yield Served(process, address, log, took_s, _cpu_s(process.pid))
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
@@ -89,24 +90,24 @@ async def _address(process: asyncio.subprocess.Process) -> str:
     return line[line.index(b"http://") :].split()[0].decode()
 
 
-def _processor_s(pid: int) -> float:
+def _cpu_s(pid: int) -> float:
     figures = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(figures[11]) + int(figures[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @asynccontextmanager
-async def house_in(data_dir: Path, engine: Engine | None = None) -> AsyncGenerator[World]:
-    """In this process: it starts faster, and can be looked into."""
+async def app_in(data_dir: Path, engine: Engine | None = None) -> AsyncGenerator[World]:
+    """Runs in this process, which starts faster and can be inspected."""
     settings = Settings(data_dir=data_dir, engine="scripted", port=0)
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(open_house(settings, engine or ScriptedEngine()))
-        url = await stack.enter_async_context(listening(house))
+        app = await stack.enter_async_context(open_app(settings, engine or ScriptedEngine()))
+        url = await stack.enter_async_context(listen(app))
         clients = await stack.enter_async_context(AsyncExitStack())
-        yield World(house, url, clients)
+        yield World(app, url, clients)
 
 
 async def key_in(data_dir: Path, name: str = "ada", role: AccountRole = "member") -> str:
-    """An account, and its key."""
+    """Creates an account and returns its key."""
     store = await Store.open(data_dir / "hitsend.db")
     user, key = await store.accounts.create(name, "", role), new_key()
     await store.accounts.create_key(user.id, hash_token(key), key_prefix(key), "")

@@ -1,7 +1,7 @@
-"""A bad network: TCP to a server, chopped into pieces, slowed down and cut, all by chance.
+"""A bad network: a TCP proxy that splits, delays and cuts connections at random.
 
-What happens to a connection is decided when it begins, from the seed; when it happens is counted
-in bytes. It knows nothing of what the bytes say.
+What happens to a connection is drawn from the seed when it opens, and happens after a number of
+bytes. The content of the bytes plays no role.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ log = logging.getLogger(__name__)
 
 Cut: TypeAlias = Literal["reset", "half-close", "blackhole"]
 Way: TypeAlias = Literal["up", "down"]
-"""Towards the server, or from it."""
+"""The direction of bytes: to the server, or from it."""
 
 Carrying: TypeAlias = asyncio.Task[None]
 
 CHUNK_BYTES = 65_536
 AT_ONCE = struct.pack("ii", 1, 0)
-"""To linger for no time at all: whoever closes such a socket sends a reset."""
+"""SO_LINGER of zero: closing the socket sends a reset."""
 
 
 @dataclass(frozen=True)
-class Fate:
-    """What happens to a connection, once so many bytes have gone one way."""
+class Fault:
+    """A fault of a connection, after a number of bytes in one direction."""
 
     cut: Cut
     way: Way
@@ -41,12 +41,12 @@ class Fate:
         return self.num_bytes if way == self.way else None
 
 
-def by_chance(chance: random.Random) -> Fate:
-    """Cuts requests, heads of answers and answers, in this order of rarity."""
+def by_chance(chance: random.Random) -> Fault:
+    """Cuts requests rarely, heads of responses more often, and bodies most often."""
     cut: Cut = chance.choices(("reset", "half-close", "blackhole"), (7, 3, 1))[0]
     if chance.random() < 0.1:
-        return Fate(cut, "up", chance.randint(0, 600))
-    return Fate(cut, "down", chance.choice((chance.randint(0, 900), chance.randint(900, 4000))))
+        return Fault(cut, "up", chance.randint(0, 600))
+    return Fault(cut, "down", chance.choice((chance.randint(0, 900), chance.randint(900, 4000))))
 
 
 @dataclass
@@ -54,10 +54,10 @@ class Proxy:
     seed: int
     host: str
     port: int
-    """Where the server is. It may move."""
+    """The address of the server, which may change."""
     num_cuts_left: int
-    """After them the network is slow, but whole."""
-    choose: Callable[[random.Random], Fate] = by_chance
+    """After this many cuts the network is slow, but whole."""
+    choose: Callable[[random.Random], Fault] = by_chance
     url: str = ""
     cuts: Counter[str] = field(default_factory=Counter)
     chance: random.Random = field(init=False)
@@ -86,7 +86,7 @@ class Proxy:
     async def _pump(
         self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, most: int | None
     ) -> bool:
-        """Whether it ended because so many bytes have gone through."""
+        """Returns whether it ended because of the number of bytes."""
         num_bytes = 0
         try:
             while most is None or num_bytes < most:
@@ -104,7 +104,7 @@ class Proxy:
         for piece in self._pieces(chunk):
             sink.write(piece)
             await sink.drain()
-            # While it waits, what comes after runs together.
+            # Bytes that arrive during the delay are joined.
             await asyncio.sleep(self.chance.choice((0.0, 0.0, 0.0, 0.001, 0.02)))
 
     def _pieces(self, chunk: bytes) -> Iterator[bytes]:
@@ -117,7 +117,7 @@ class Proxy:
 
 
 async def _first_to_cut(*pumps: Coroutine[None, None, bool]) -> bool:
-    """Both go on until one of them cuts, or both have come to their end."""
+    """Runs both directions until one of them cuts, or both have ended."""
     tasks = {asyncio.create_task(pump) for pump in pumps}
     try:
         for ended in asyncio.as_completed(tasks):
@@ -131,7 +131,7 @@ async def _first_to_cut(*pumps: Coroutine[None, None, bool]) -> bool:
 
 
 async def _do(cut: Cut, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
-    """Whatever is not reset waits for the client to notice."""
+    """Without a reset, the client has to notice by itself."""
     try:
         if cut == "half-close":
             to_client.write_eof()
@@ -158,9 +158,9 @@ def port_of(url: str) -> int:
 
 @asynccontextmanager
 async def bad_network(
-    url: str, seed: int, num_cuts: int, choose: Callable[[random.Random], Fate] = by_chance
+    url: str, seed: int, num_cuts: int, choose: Callable[[random.Random], Fault] = by_chance
 ) -> AsyncGenerator[Proxy]:
-    """In front of the server at `url`. Says its seed, so that a failure can be tried again."""
+    """Runs a proxy in front of `url`. Prints its seed, with which a failure can be repeated."""
     log.warning("the network's seed is %d", seed)
     proxy, carrying = Proxy(seed, "127.0.0.1", port_of(url), num_cuts, choose), set[Carrying]()
 

@@ -1,4 +1,4 @@
-"""A clock that is set: order is by number, and nothing expires or is allowed but by its time."""
+"""A wall clock that jumps: events are ordered by number, and expiry and limits still work."""
 
 import asyncio
 import time
@@ -7,18 +7,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
-from tests.faults.history import SEND, History, Received
-from tests.faults.process import key_in, serving
+from tests.faults.history import SEND, CharacterCount, History
+from tests.faults.process import key_in, serve_process
 from tests.server.world import message
 
 from hitsend.store import Limit, Store
 
 HOUR_S = 3600.0
 TO_2038_S = 2**31 - time.time()
-"""To a little after the moment at which 32 bits no longer hold the time."""
+"""Shortly after the time that no longer fits into 32 bits."""
 
 SHIFTS = [HOUR_S, -HOUR_S, -10.0, TO_2038_S]
-MODULE = "tests.faults.shifted"
+MODULE = "tests.faults.shifted_clock"
 
 
 class Clock:
@@ -42,8 +42,8 @@ async def by_clock(
         await store.close()
     environment = {"SHIFT_FILE": str(clock.file)}
     async with (
-        serving(data_dir, environment, MODULE) as served,
-        served.as_owner_of(key) as http,
+        serve_process(data_dir, environment, MODULE) as served,
+        served.as_user(key) as http,
     ):
         yield clock, http
 
@@ -63,29 +63,30 @@ async def test_a_clock_that_jumps_loses_nothing_and_changes_no_order(tmp_path: P
             path = f"/backend-api/conversation/{here.conversation_id}/stream_status"
             newest = (await http.get(path)).json()["turn_exchange_id"]
             assert newest == later.turn_id, f"by {seconds} s: the newest is the one begun last"
-            assert (await later.kept(http)).user_ids == sent
+            assert (await later.read_stored(http)).user_ids == sent
 
 
 async def check_jump(http: httpx2.AsyncClient, clock: Clock, seconds: float) -> None:
-    """In the middle of an answer. What was handed out before still holds, and happens once."""
-    history = History.of("!script tokens=60 pace=10ms", Received(enough=1))
+    """Shifts the clock in the middle of an answer. Tokens issued before stay valid, and nothing
+    runs twice."""
+    history = History.of("!script tokens=60 pace=10ms", CharacterCount(enough=1))
     listening = asyncio.create_task(history.send(http))
     await history.received.has_enough.wait()
-    assert history.heard
-    token = history.heard.of_type("resume_conversation_token")["token"]
+    assert history.stream
+    token = history.stream.of_type("resume_conversation_token")["token"]
     clock.shift(seconds)
-    body = {"conversation_id": history.heard.conversation_id, "offset": 0}
+    body = {"conversation_id": history.stream.conversation_id, "offset": 0}
     resumed = await http.post(f"{SEND}/resume", json=body, headers={"x-conduit-token": token})
     assert resumed.status_code == (401 if seconds == TO_2038_S else 200)
     await listening
     again = History(history.body)
     await again.send(http)
     assert (again.status, again.turn_id) == (200, history.turn_id), "it is said once"
-    kept = await history.check(http)
-    assert kept.ending == "stop"
+    stored = await history.check(http)
+    assert stored.ending == "stop"
 
 
-async def test_a_limit_is_not_got_around_by_the_clock(tmp_path: Path) -> None:
+async def test_a_clock_jump_does_not_bypass_a_limit(tmp_path: Path) -> None:
     async with by_clock(tmp_path, requests_per_minute=3) as (clock, http):
         for _ in range(3):
             assert (await http.post(SEND, json=message("!script\nyes"))).status_code == 200

@@ -1,4 +1,4 @@
-"""Killed at each step of a message's way: it is there wholly or not at all, and once."""
+"""Killed at each step of a Send: the message is stored whole or not at all, and once."""
 
 import asyncio
 import signal
@@ -8,7 +8,7 @@ from typing import get_args
 import httpx2
 import pytest
 from tests.faults.history import History
-from tests.faults.process import house_in, key_in, serving
+from tests.faults.process import app_in, key_in, serve_process
 
 from hitsend.crash import Point
 
@@ -16,7 +16,7 @@ TEXT = "What was said before the light went out."
 ASKED = f"!script first=200ms pace=2ms\n{TEXT}"
 
 UNTOLD: frozenset[Point] = frozenset({"inserted", "accepted"})
-"""The sender was told nothing: it has to ask again."""
+"""The client got no acknowledgement and has to send again."""
 
 
 @pytest.mark.parametrize("point", get_args(Point))
@@ -37,31 +37,31 @@ async def test_a_message_survives_many_crashes_at_any_point(tmp_path: Path, poin
 async def survive(data_dir: Path, point: Point) -> None:
     key, history = await key_in(data_dir), History.of(ASKED)
     async with (
-        serving(data_dir, {"HITSEND_CRASH_AT": point}) as served,
-        served.as_owner_of(key) as http,
+        serve_process(data_dir, {"HITSEND_CRASH_AT": point}) as served,
+        served.as_user(key) as http,
     ):
         async with asyncio.timeout(30):
             await history.send(http)
             assert await served.process.wait() == -signal.SIGKILL
-    assert (history.heard is None) == (point in UNTOLD)
+    assert (history.stream is None) == (point in UNTOLD)
     shown = history.text
-    async with house_in(data_dir) as world:
+    async with app_in(data_dir) as world:
         http = await world.browser()
         http.headers["authorization"] = f"Bearer {key}"
         was_there = await num_conversations(http) == 1
         assert was_there == (point != "inserted"), "what is not whole must not be there"
-        if history.heard is None:
+        if history.stream is None:
             await history.send(http)
-        kept = await history.check(http)
+        stored = await history.check(http)
         again = History(history.body)
         await again.send(http)
         assert again.turn_id == history.turn_id
         assert await num_conversations(http) == 1
-    assert kept.text.startswith(shown)
-    assert TEXT.startswith(kept.text)
+    assert stored.text.startswith(shown)
+    assert TEXT.startswith(stored.text)
     is_whole = point in ("inserted", "after-final")
-    assert kept.ending == ("stop" if is_whole else "interrupted")
-    assert (kept.text == TEXT) >= is_whole
+    assert stored.ending == ("stop" if is_whole else "interrupted")
+    assert (stored.text == TEXT) >= is_whole
 
 
 async def num_conversations(http: httpx2.AsyncClient) -> int:

@@ -1,5 +1,5 @@
-"""A disk that takes nothing: no word is shown that is not stored, and when there is room again,
-everything goes on by itself."""
+"""A full disk: no word is shown that is not stored, and with free space everything recovers by
+itself."""
 
 import asyncio
 import os
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import httpx2
 import pytest
-from tests.faults.history import SEND, History, Received
-from tests.faults.process import Served, key_in, serving
+from tests.faults.history import SEND, CharacterCount, History
+from tests.faults.process import Served, key_in, serve_process
 from tests.server.world import message
 
 NUM_STREAMS = 6
@@ -30,20 +30,20 @@ class Full(NamedTuple):
 
 
 def leave_room(served: Served, num_bytes: int) -> None:
-    """Files of the server may not grow beyond so many bytes. 0 is a disk that takes nothing."""
+    """Limits the size of the server's files. 0 is a full disk."""
     pid, limits = served.process.pid, (num_bytes, resource.RLIM_INFINITY)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
 
 
 @asynccontextmanager
 async def full(data_dir: Path, key: str, chance: random.Random) -> AsyncGenerator[Full]:
-    """Answers are under way, and the disk has just run full."""
-    received = Received(enough=chance.uniform(10, NUM_STREAMS * 500))
+    """Answers are running, and the disk has just become full."""
+    received = CharacterCount(enough=chance.uniform(10, NUM_STREAMS * 500))
     histories = [History.of(SLOW, received) for _ in range(NUM_STREAMS)]
     async with (
         asyncio.timeout(60),
-        serving(data_dir) as served,
-        served.as_owner_of(key) as http,
+        serve_process(data_dir) as served,
+        served.as_user(key) as http,
     ):
         listening = asyncio.gather(*(one.send(http) for one in histories))
         await received.has_enough.wait()
@@ -52,29 +52,27 @@ async def full(data_dir: Path, key: str, chance: random.Random) -> AsyncGenerato
 
 
 @pytest.mark.parametrize("seed", [1])
-async def test_there_is_no_ack_without_a_write_and_with_room_all_goes_on(
-    tmp_path: Path, seed: int
-) -> None:
-    await get_over_it(tmp_path, random.Random(seed))
+async def test_a_full_disk_acknowledges_nothing_and_recovers(tmp_path: Path, seed: int) -> None:
+    await check_recovery(tmp_path, random.Random(seed))
 
 
 @pytest.mark.parametrize("seed", [1])
 async def test_killed_while_the_disk_is_full_nothing_shown_is_lost(
     tmp_path: Path, seed: int
 ) -> None:
-    await killed_while_full(tmp_path, random.Random(seed))
+    await check_kill_while_full(tmp_path, random.Random(seed))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(200, 225))
-async def test_at_whatever_moment_the_disk_is_full(tmp_path: Path, seed: int) -> None:
-    for fault in (get_over_it, killed_while_full):
+async def test_the_disk_may_become_full_at_any_moment(tmp_path: Path, seed: int) -> None:
+    for fault in (check_recovery, check_kill_while_full):
         data_dir = tmp_path / fault.__name__
         data_dir.mkdir()
         await fault(data_dir, random.Random(seed))
 
 
-async def get_over_it(data_dir: Path, chance: random.Random) -> None:
+async def check_recovery(data_dir: Path, chance: random.Random) -> None:
     key = await key_in(data_dir)
     late = message("!script\nafter all")
     async with full(data_dir, key, chance) as (served, http, histories, listening):
@@ -94,21 +92,21 @@ async def get_over_it(data_dir: Path, chance: random.Random) -> None:
         assert (await accepted.check(http)).text == "after all"
 
 
-async def killed_while_full(data_dir: Path, chance: random.Random) -> None:
+async def check_kill_while_full(data_dir: Path, chance: random.Random) -> None:
     key = await key_in(data_dir)
     async with full(data_dir, key, chance) as (served, http, histories, listening):
         assert (await http.post(SEND, json=message("hello"))).status_code == 503
         await served.kill()
         await listening
-    async with serving(data_dir) as served, served.as_owner_of(key) as http:
+    async with serve_process(data_dir) as served, served.as_user(key) as http:
         for history in histories:
             await history.check(http)
-        told = (await http.get("/backend-api/conversations")).json()["items"]
-    assert len(told) == NUM_STREAMS, "what was refused is not there"
+        conversations = (await http.get("/backend-api/conversations")).json()["items"]
+    assert len(conversations) == NUM_STREAMS, "what was refused is not there"
 
 
 UNPRIVILEGED = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
-"""As others than root, who may write anywhere."""
+"""Not as root, who may write anywhere."""
 
 
 def forbid_writing(folder: Path) -> None:
@@ -119,7 +117,7 @@ def forbid_writing(folder: Path) -> None:
 @pytest.mark.skipif(
     os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may write anywhere"
 )
-async def test_a_folder_that_may_not_be_written_to_is_said(tmp_path: Path) -> None:
+async def test_an_unwritable_data_directory_is_reported(tmp_path: Path) -> None:
     await key_in(tmp_path)
     forbid_writing(tmp_path)
     process = await asyncio.create_subprocess_exec(

@@ -1,5 +1,5 @@
-"""Asked to stop, hitsend lets answers end, for a while; then it cuts them, tells everyone why,
-and goes."""
+"""On a stop signal hitsend lets answers finish, for a while; then it cuts them, tells every reader,
+and exits."""
 
 import asyncio
 import signal
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import httpx2
-from tests.faults.history import SEND, History, Received
-from tests.faults.process import Served, house_in, key_in, serving
-from tests.server.pages import line_to
+from tests.faults.history import SEND, CharacterCount, History
+from tests.faults.process import Served, app_in, key_in, serve_process
+from tests.server.pages import open_socket
 from tests.server.world import message
 
 ENDLESS = "!script tokens=100000 pace=5ms"
 SOON = "!script tokens=80 pace=10ms"
 
 
-class Begun(NamedTuple):
-    """A server with answers under way, all of which have begun to be heard."""
+class RunningAnswers(NamedTuple):
+    """A server with running answers whose streams have all started."""
 
     served: Served
     http: httpx2.AsyncClient
@@ -28,25 +28,27 @@ class Begun(NamedTuple):
 
 
 @asynccontextmanager
-async def begun(data_dir: Path, drain_s: float, *texts: str) -> AsyncGenerator[Begun]:
+async def start_answers(
+    data_dir: Path, drain_s: float, *texts: str
+) -> AsyncGenerator[RunningAnswers]:
     key, environment = await key_in(data_dir), {"HITSEND_DRAIN_S": str(drain_s)}
-    histories = [History.of(text, Received(enough=1)) for text in texts]
+    histories = [History.of(text, CharacterCount(enough=1)) for text in texts]
     async with (
-        serving(data_dir, environment) as served,
-        served.as_owner_of(key) as http,
+        serve_process(data_dir, environment) as served,
+        served.as_user(key) as http,
         asyncio.timeout(90),
     ):
         listening = asyncio.gather(*(one.send(http) for one in histories))
         for history in histories:
             await history.received.has_enough.wait()
-        yield Begun(served, http, histories, listening)
+        yield RunningAnswers(served, http, histories, listening)
         assert await served.process.wait() == 0
-    async with house_in(data_dir) as world:
+    async with app_in(data_dir) as world:
         http = await world.browser()
         http.headers["authorization"] = f"Bearer {key}"
         for history in histories:
-            assert (await history.kept(http)).text == history.text
-            assert (await history.kept(http)).has_ended
+            assert (await history.read_stored(http)).text == history.text
+            assert (await history.read_stored(http)).has_ended
 
 
 async def draining(http: httpx2.AsyncClient) -> httpx2.Response:
@@ -55,8 +57,13 @@ async def draining(http: httpx2.AsyncClient) -> httpx2.Response:
     return response
 
 
-async def test_answers_that_end_in_time_end_well_and_no_new_ones_begin(tmp_path: Path) -> None:
-    async with begun(tmp_path, 60, SOON, SOON, ENDLESS) as (served, http, histories, listening):
+async def test_draining_finishes_running_answers_and_refuses_new_ones(tmp_path: Path) -> None:
+    async with start_answers(tmp_path, 60, SOON, SOON, ENDLESS) as (
+        served,
+        http,
+        histories,
+        listening,
+    ):
         served.process.send_signal(signal.SIGTERM)
         ready = await draining(http)
         assert (ready.status_code, ready.json()["status"]) == (503, "draining")
@@ -64,48 +71,53 @@ async def test_answers_that_end_in_time_end_well_and_no_new_ones_begin(tmp_path:
         late = await http.post(SEND, json=message("too late"))
         assert late.status_code == 503
         assert int(late.headers["retry-after"]) > 0
-        endless = histories[2].heard
+        endless = histories[2].stream
         assert endless
         stop = {"conversation_id": endless.conversation_id}
         await http.post("/backend-api/stop_conversation", json=stop)
         await listening
-    assert [end_of(one) for one in histories[:2]] == ["finished_successfully"] * 2
+    assert [read_end(one) for one in histories[:2]] == ["finished_successfully"] * 2
 
 
-async def test_answers_that_take_too_long_are_cut_and_their_readers_are_told(
+async def test_answers_that_outlast_the_drain_are_cut_and_readers_know(
     tmp_path: Path,
 ) -> None:
-    async with begun(tmp_path, 0.3, ENDLESS, SOON, ENDLESS) as (served, http, histories, listening):
+    async with start_answers(tmp_path, 0.3, ENDLESS, SOON, ENDLESS) as (
+        served,
+        http,
+        histories,
+        listening,
+    ):
         served.process.send_signal(signal.SIGTERM)
         await listening
     assert all(one.is_whole for one in histories)
-    assert [end_of(one) for one in histories][::2] == ["interrupted"] * 2
+    assert [read_end(one) for one in histories][::2] == ["interrupted"] * 2
 
 
 async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    async with begun(tmp_path, 600, ENDLESS) as (served, http, histories, listening):
+    async with start_answers(tmp_path, 600, ENDLESS) as (served, http, histories, listening):
         served.process.send_signal(signal.SIGTERM)
         await draining(http)
         served.process.send_signal(signal.SIGTERM)
         await listening
-    assert [end_of(one) for one in histories] == ["interrupted"]
+    assert [read_end(one) for one in histories] == ["interrupted"]
 
 
-async def test_a_page_on_a_socket_hears_the_end_and_that_hitsend_restarts(tmp_path: Path) -> None:
-    async with begun(tmp_path, 0.2, ENDLESS) as (served, http, histories, listening):
+async def test_a_page_on_a_socket_gets_the_end_and_the_restart_code(tmp_path: Path) -> None:
+    async with start_answers(tmp_path, 0.2, ENDLESS) as (served, http, histories, listening):
         ticket = (await http.get("/backend-api/celsius/ws/user")).json()["websocket_url"]
-        async with line_to(ticket) as page:
-            await page.asked("connect")
+        async with open_socket(ticket) as page:
+            await page.request_reply("connect")
             follower = await page.follow(f"conversation-turn-{histories[0].turn_id}")
             served.process.send_signal(signal.SIGTERM)
-            while not follower.is_complete:  # acknowledges nothing: the line may be closed by now
+            while not follower.is_complete:  # sends no acks: the socket may be closed
                 follower.take(await page.next("message", "snapshot"))
-            assert await page.closed() == 1012
+            assert await page.wait_closed() == 1012
         await listening
     assert follower.of_type("message_stream_complete")["status"] == "interrupted"
     assert follower.text == histories[0].text
 
 
-def end_of(history: History) -> str:
-    assert history.heard
-    return str(history.heard.of_type("message_stream_complete")["status"])
+def read_end(history: History) -> str:
+    assert history.stream
+    return str(history.stream.of_type("message_stream_complete")["status"])

@@ -1,17 +1,17 @@
-"""The log helps to find what broke, and tells nothing that people wrote."""
+"""The log helps to find bugs and contains no text of users."""
 
 from pathlib import Path
 
 import httpx2
-from tests.faults.process import key_in, message, serving
+from tests.faults.process import key_in, message, serve_process
 
 SEND = "/backend-api/f/conversation"
 
 
-async def test_the_log_holds_nothing_that_people_wrote(tmp_path: Path) -> None:
+async def test_the_log_contains_no_text_of_users(tmp_path: Path) -> None:
     key = await key_in(tmp_path, "name-canary")
     async with (
-        serving(tmp_path) as served,
+        serve_process(tmp_path) as served,
         httpx2.AsyncClient(base_url=served.url, headers={"authorization": f"Bearer {key}"}) as http,
     ):
         for text in ("!script\nanswer-canary", "!script tokens=9 die=3\ndying-canary"):

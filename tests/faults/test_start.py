@@ -1,4 +1,4 @@
-"""What a crash left open is closed when hitsend starts, however much it is."""
+"""Turns that a crash left open are closed at the next start, however many there are."""
 
 import gc
 import time
@@ -9,23 +9,23 @@ import pytest
 from hitsend.events import AnswerStarted, AnyEvent, Stamped, TextArrived, TurnStarted
 from hitsend.messages import Sampling, Text, Token
 from hitsend.runner import Runner
-from hitsend.store import Entry, NewTurn, Store
+from hitsend.store import LogEntry, NewTurn, Store
 
 WORD = TextArrived(" word", (Token(7, " word", -0.5, 1.0),))
 
 
-async def test_all_that_was_left_open_is_closed_with_its_text(tmp_path: Path) -> None:
-    await left_open(tmp_path, num_turns=120, num_words=20)
-    await closed(tmp_path, num_turns=120, num_words=20)
+async def test_unfinished_turns_are_closed_at_start_with_their_text(tmp_path: Path) -> None:
+    await leave_turns_open(tmp_path, num_turns=120, num_words=20)
+    await close_turns(tmp_path, num_turns=120, num_words=20)
 
 
 @pytest.mark.soak
 async def test_five_hundred_turns_are_closed_within_a_second(tmp_path: Path) -> None:
-    await left_open(tmp_path, num_turns=500, num_words=200)
-    assert await closed(tmp_path, num_turns=500, num_words=200) <= 1.0
+    await leave_turns_open(tmp_path, num_turns=500, num_words=200)
+    assert await close_turns(tmp_path, num_turns=500, num_words=200) <= 1.0
 
 
-async def left_open(data_dir: Path, num_turns: int, num_words: int) -> None:
+async def leave_turns_open(data_dir: Path, num_turns: int, num_words: int) -> None:
     store = await Store.open(data_dir / "hitsend.db")
     user = await store.accounts.create("ada", "", "member")
     for number in range(num_turns):
@@ -37,7 +37,7 @@ async def left_open(data_dir: Path, num_turns: int, num_words: int) -> None:
             *[WORD] * num_words,
         ]
         log = [Stamped(seq, float(seq), event) for seq, event in enumerate(events, 1)]
-        await store.turns.append([Entry(turn.turn_id, stamped) for stamped in log])
+        await store.turns.append([LogEntry(turn.turn_id, stamped) for stamped in log])
     await store.close()
 
 
@@ -56,17 +56,17 @@ def turn_of(user_id: str, number: int) -> NewTurn:
     )
 
 
-async def closed(data_dir: Path, num_turns: int, num_words: int) -> float:
-    """How long it took. Of the processor: others may be busy on it too."""
+async def close_turns(data_dir: Path, num_turns: int, num_words: int) -> float:
+    """Returns the CPU time: the machine may be busy."""
     store = await Store.open(data_dir / "hitsend.db")
-    assert len(open_turns := await store.turns.unfinished()) == num_turns
+    assert len(open_turns := await store.turns.list_running()) == num_turns
     runner = Runner(store)
-    gc.freeze()  # as `serve` does
+    gc.freeze()  # like `serve`
     began = time.process_time()
     await runner.open()
     took_s = time.process_time() - began
     gc.unfreeze()
-    assert await store.turns.unfinished() == []
+    assert await store.turns.list_running() == []
     for turn in open_turns[:: num_turns // 10]:
         conversation = await store.conversations.get(f"c{turn.id[1:]}", turn.user_id)
         answer = conversation.messages[-1]

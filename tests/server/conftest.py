@@ -8,21 +8,21 @@ import pytest
 from tests.server.world import World
 
 from hitsend.engine import ScriptedEngine
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
+from hitsend.server.app import open_app
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 
 
 @pytest.fixture
-def settings(tmp_path: Path, found: Callable[[Path], Path]) -> Settings:
-    database = found(tmp_path / "data")
+def settings(tmp_path: Path, copy_database: Callable[[Path], Path]) -> Settings:
+    database = copy_database(tmp_path / "data")
     return Settings(data_dir=database.parent, engine="scripted", port=0)
 
 
 @pytest.fixture
 async def world(settings: Settings) -> AsyncGenerator[World]:
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(open_house(settings, ScriptedEngine()))
-        url = await stack.enter_async_context(listening(house))
+        app = await stack.enter_async_context(open_app(settings, ScriptedEngine()))
+        url = await stack.enter_async_context(listen(app))
         clients = await stack.enter_async_context(AsyncExitStack())
-        yield World(house, url, clients)
+        yield World(app, url, clients)

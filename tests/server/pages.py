@@ -1,4 +1,4 @@
-"""Pages with a socket: how one follows a turn by the rules, and one that talks to the server."""
+"""Pages with a socket: `Follower` applies the frames of one turn, `Page` talks to the server."""
 
 import asyncio
 from collections import deque
@@ -13,14 +13,14 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from hitsend.engine import ScriptedEngine
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
-from hitsend.server.socket.rules import Rules
-from hitsend.server.socket.sockets import Sockets
+from hitsend.server.app import open_app
+from hitsend.server.serve import listen
+from hitsend.server.turns.socket.limits import SocketLimits
+from hitsend.server.turns.socket.sockets import Sockets
 from hitsend.settings import Settings
+from hitsend.sse import SseParser
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.socket import PROTOCOL
-from hitsend.wire.sse import SseParser
 
 Frame = dict[str, Any]
 
@@ -29,7 +29,7 @@ MAX_EARLY = 64
 
 @dataclass
 class Follower:
-    """One turn, as a page puts it together from frames that may be lost, doubled or late."""
+    """One turn as a page assembles it from frames that may be lost, repeated or late."""
 
     topic_id: str
     last: int = 0
@@ -39,7 +39,7 @@ class Follower:
     num_snapshots: int = 0
 
     def take(self, frame: Frame) -> list[Frame]:
-        """The commands it answers with."""
+        """Returns the commands that the page sends in response."""
         if frame["type"] == "snapshot":
             self._show(frame)
         elif frame["seq"] > self.last:
@@ -51,10 +51,10 @@ class Follower:
         while frame := next((one for one in self.early.values() if self._is_next(one)), None):
             self._apply(self.early.pop(frame["seq"]))
         self.early = {seq: one for seq, one in self.early.items() if seq > self.last}
-        told = [self.command("ack", seq=self.last)] if self.last != before else []
+        commands = [self.command("ack", seq=self.last)] if self.last != before else []
         if self.early:
-            told.append(self._gap())
-        return told
+            commands.append(self._gap())
+        return commands
 
     def _is_next(self, frame: Frame) -> bool:
         return bool(frame["seq"] - frame["n"] == self.last)
@@ -77,10 +77,10 @@ class Follower:
 
     def _show(self, frame: Frame) -> None:
         self.last, self.early, self.decoder = frame["seq"], {}, DeltaDecoder()
-        self.typed = []  # what comes after it is told again, the end among it
+        self.typed = []  # events after the snapshot come again, the end among them
         self.num_snapshots += 1
         for channel, tree in frame["channels"].items():
-            self.decoder.take(Delta(p="", o="add", v=tree, c=int(channel)))
+            self.decoder.apply(Delta(p="", o="add", v=tree, c=int(channel)))
         self.decoder.resume(Carry(**frame["carry"]))
 
     def command(self, kind: str, **fields: Any) -> Frame:
@@ -107,112 +107,114 @@ class Follower:
 
 @dataclass
 class Page:
-    """Its own end of a socket."""
+    """The client's end of a socket."""
 
-    line: ClientConnection
+    socket: ClientConnection
     unread: deque[Frame] = field(default_factory=deque)
-    num_asked: int = 0
+    num_requests: int = 0
     connection_id: str = ""
 
-    async def tell(self, kind: str, **fields: Any) -> None:
-        await self.line.send(msgspec.json.encode({"command": {"type": kind, **fields}}).decode())
+    async def send_command(self, kind: str, **fields: Any) -> None:
+        await self.socket.send(msgspec.json.encode({"command": {"type": kind, **fields}}).decode())
 
-    async def ask(self, kind: str, **fields: Any) -> Frame:
-        """The reply, or the refusal. What comes meanwhile is read later."""
-        await self.tell_unheard(kind, **fields)
+    async def request(self, kind: str, **fields: Any) -> Frame:
+        """Returns the reply or the nack. Frames that come before it are read later."""
+        await self.send_request(kind, **fields)
         while True:
-            frame = await self.hear()
-            if frame["type"] in ("reply", "nack") and frame["id"] == self.num_asked:
+            frame = await self.receive()
+            if frame["type"] in ("reply", "nack") and frame["id"] == self.num_requests:
                 return frame
             self.unread.append(frame)
 
-    async def tell_unheard(self, kind: str, **fields: Any) -> None:
-        """A question whose answer is left on the line."""
-        self.num_asked += 1
-        order = {"id": self.num_asked, "command": {"type": kind, **fields}}
-        await self.line.send(msgspec.json.encode(order).decode())
+    async def send_request(self, kind: str, **fields: Any) -> None:
+        """Sends a request without waiting for its reply."""
+        self.num_requests += 1
+        order = {"id": self.num_requests, "command": {"type": kind, **fields}}
+        await self.socket.send(msgspec.json.encode(order).decode())
 
-    async def tell_all(self, *orders: Frame) -> None:
-        """In one breath."""
-        await self.line.send(msgspec.json.encode(orders).decode())
+    async def send_batch(self, *orders: Frame) -> None:
+        """Sends several commands in one frame."""
+        await self.socket.send(msgspec.json.encode(orders).decode())
 
-    async def asked(self, kind: str, **fields: Any) -> Frame:
-        """What the reply says."""
-        frame = await self.ask(kind, **fields)
+    async def request_reply(self, kind: str, **fields: Any) -> Frame:
+        """Returns the body of the reply."""
+        frame = await self.request(kind, **fields)
         assert frame["type"] == "reply", frame
         reply: Frame = frame["reply"]
         return reply
 
-    async def hear(self) -> Frame:
+    async def receive(self) -> Frame:
         async with asyncio.timeout(PATIENCE_S):
-            frame: Frame = msgspec.json.decode(await self.line.recv())
+            frame: Frame = msgspec.json.decode(await self.socket.recv())
             return frame
 
     async def next(self, *kinds: str) -> Frame:
-        """The next frame of these kinds. Others are passed over."""
+        """Returns the next frame of these kinds and skips others."""
         while True:
-            frame = self.unread.popleft() if self.unread else await self.hear()
+            frame = self.unread.popleft() if self.unread else await self.receive()
             if frame["type"] in kinds:
                 return frame
 
     async def follow(self, topic_id: str, offset: str = "0", **fields: Any) -> Follower:
         follower = Follower(topic_id, 0 if offset == "$" else int(offset))
-        reply = await self.asked("subscribe", topic_id=topic_id, offset=offset, **fields)
+        reply = await self.request_reply("subscribe", topic_id=topic_id, offset=offset, **fields)
         if offset == "$":
             follower.last = reply["last_seq"]
         for frame in reply["catchups"]:
-            await self.give(follower, frame)
+            await self.deliver(follower, frame)
         return follower
 
-    async def give(self, follower: Follower, frame: Frame) -> None:
+    async def deliver(self, follower: Follower, frame: Frame) -> None:
         for command in follower.take(frame):
-            await self.line.send(msgspec.json.encode({"command": command}).decode())
+            await self.socket.send(msgspec.json.encode({"command": command}).decode())
 
     async def read(self, follower: Follower, until_chars: int | None = None) -> Follower:
-        """To the end of the turn, or until its answer has so many characters."""
+        """Reads to the end of the turn, or until its answer has this many characters."""
         while not follower.is_complete and (
             until_chars is None or len(follower.text) < until_chars
         ):
             frame = await self.next("message", "snapshot")
             if frame["topic_id"] == follower.topic_id:
-                await self.give(follower, frame)
+                await self.deliver(follower, frame)
         return follower
 
-    async def closed(self) -> int | None:
-        """The code it is closed with, whatever is said before."""
+    async def wait_closed(self) -> int | None:
+        """Returns the close code and skips earlier frames."""
         with suppress(ConnectionClosed):
             while True:
-                await self.hear()
-        return self.line.close_code
+                await self.receive()
+        return self.socket.close_code
 
 
-async def address(someone: Someone) -> str:
+async def socket_url(someone: Someone) -> str:
     answer = await someone.http.get("/backend-api/celsius/ws/user")
     assert answer.status_code == 200, answer.text
     return str(answer.json()["websocket_url"])
 
 
 @asynccontextmanager
-async def line_to(url: str, **options: Any) -> AsyncGenerator[Page]:
+async def open_socket(url: str, **options: Any) -> AsyncGenerator[Page]:
     ours = {"subprotocols": [PROTOCOL], "max_size": None, "max_queue": None, "proxy": None}
-    async with connect(url, **(ours | options)) as line:
-        yield Page(line)
+    async with connect(url, **(ours | options)) as socket:
+        yield Page(socket)
 
 
 @asynccontextmanager
-async def page_of(someone: Someone) -> AsyncGenerator[Page]:
-    """Connected."""
-    async with line_to(await address(someone)) as page:
-        page.connection_id = (await page.asked("connect"))["connection_id"]
+async def open_page(someone: Someone) -> AsyncGenerator[Page]:
+    """Opens a socket that has sent `connect`."""
+    async with open_socket(await socket_url(someone)) as page:
+        page.connection_id = (await page.request_reply("connect"))["connection_id"]
         yield page
 
 
 @asynccontextmanager
-async def hasty(settings: Settings, rules: Rules | None = None) -> AsyncGenerator[World]:
-    """A world whose sockets have rules of their own."""
+async def open_world_with_limits(
+    settings: Settings, limits: SocketLimits | None = None
+) -> AsyncGenerator[World]:
+    """A world whose sockets have these limits."""
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(open_house(settings, ScriptedEngine()))
-        house = replace(house, sockets=Sockets(rules))
-        url = await stack.enter_async_context(listening(house))
+        app = await stack.enter_async_context(open_app(settings, ScriptedEngine()))
+        app = replace(app, sockets=Sockets(limits))
+        url = await stack.enter_async_context(listen(app))
         clients = await stack.enter_async_context(AsyncExitStack())
-        yield World(house, url, clients)
+        yield World(app, url, clients)

@@ -1,4 +1,4 @@
-"""Accounts: who gets in, who does not, and for how long."""
+"""Accounts: signing in, up and out, and what is refused."""
 
 import asyncio
 import dataclasses
@@ -7,9 +7,9 @@ import httpx2
 import pytest
 from tests.server.world import PASSWORD, World
 
-from hitsend.server.people import COOKIE
-from hitsend.server.serving import listening
-from hitsend.server.throttle import Throttle
+from hitsend.server.auth.identify import COOKIE
+from hitsend.server.limits.request_limits import SignInThrottle
+from hitsend.server.serve import listen
 
 
 async def test_the_first_person_to_open_the_page_becomes_the_administrator(world: World) -> None:
@@ -24,7 +24,9 @@ async def test_the_first_person_to_open_the_page_becomes_the_administrator(world
     assert not (await browser.get("/backend-api/accounts/check")).json()["needs_first_account"]
 
 
-async def test_of_fifty_who_try_at_once_exactly_one_becomes_administrator(world: World) -> None:
+async def test_of_fifty_concurrent_requests_exactly_one_creates_the_administrator(
+    world: World,
+) -> None:
     browser = await world.browser()
     answers = await asyncio.gather(
         *(
@@ -35,11 +37,11 @@ async def test_of_fifty_who_try_at_once_exactly_one_becomes_administrator(world:
         )
     )
     assert sorted(a.status_code for a in answers) == [201] + [409] * 49
-    assert await world.house.services.store.accounts.count() == 1
+    assert await world.app.services.store.accounts.count_enabled() == 1
 
 
-async def test_a_wrong_password_and_an_unknown_name_are_told_apart_by_nobody(world: World) -> None:
-    await world.password_of("ada")
+async def test_a_wrong_password_and_an_unknown_name_get_the_same_error(world: World) -> None:
+    await world.create_user_with_password("ada")
     browser = await world.browser()
     wrong = await browser.post(
         "/backend-api/accounts/sign-in", json={"name": "ada", "password": "not her password"}
@@ -51,8 +53,8 @@ async def test_a_wrong_password_and_an_unknown_name_are_told_apart_by_nobody(wor
     assert wrong.json() == unknown.json()
 
 
-async def test_guessing_is_slowed_down_even_in_parallel(world: World) -> None:
-    await world.password_of("ada")
+async def test_password_guesses_are_limited_even_in_parallel(world: World) -> None:
+    await world.create_user_with_password("ada")
     browser = await world.browser()
     guesses = [
         browser.post("/backend-api/accounts/sign-in", json={"name": "ada", "password": f"no {i}"})
@@ -65,11 +67,11 @@ async def test_guessing_is_slowed_down_even_in_parallel(world: World) -> None:
     assert refused.json()["error"]["type"] == "rate_limit_error"
 
 
-async def test_guesses_from_elsewhere_do_not_keep_a_person_out(world: World) -> None:
-    await world.password_of("ada")
+async def test_guesses_from_another_address_do_not_lock_a_user_out(world: World) -> None:
+    await world.create_user_with_password("ada")
     elsewhere = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
     async with (
-        listening(dataclasses.replace(world.house, throttle=Throttle(2))) as url,
+        listen(dataclasses.replace(world.app, sign_in_throttle=SignInThrottle(2))) as url,
         httpx2.AsyncClient(base_url=url, transport=elsewhere) as thief,
         httpx2.AsyncClient(base_url=url) as browser,
     ):
@@ -84,7 +86,7 @@ async def sign_in(browser: httpx2.AsyncClient, password: str) -> int:
     return (await browser.post("/backend-api/accounts/sign-in", json=body)).status_code
 
 
-async def test_signing_out_ends_the_session_for_good(world: World) -> None:
+async def test_signing_out_revokes_the_session(world: World) -> None:
     ada = await world.someone("ada")
     token = ada.http.cookies[COOKIE]
     assert (await ada.http.post("/backend-api/accounts/sign-out")).status_code == 204
@@ -94,7 +96,7 @@ async def test_signing_out_ends_the_session_for_good(world: World) -> None:
 
 
 async def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(world: World) -> None:
-    await world.password_of("ada")
+    await world.create_user_with_password("ada")
     browser = await world.browser()
     response = await browser.post(
         "/backend-api/accounts/sign-in", json={"name": "ada", "password": PASSWORD}
@@ -104,7 +106,7 @@ async def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(world
     assert "SameSite=strict" in cookie
 
 
-async def test_a_call_without_the_pages_token_changes_nothing(world: World) -> None:
+async def test_a_request_without_a_csrf_token_changes_nothing(world: World) -> None:
     ada = await world.someone("ada")
     del ada.http.headers["x-csrf-token"]
     refused = await ada.http.post("/backend-api/keys", json={"label": "mine"})
@@ -126,7 +128,7 @@ async def test_another_site_cannot_sign_anyone_in(world: World, origin: str) -> 
         assert refused.status_code == 403
 
 
-async def test_a_name_that_only_resolves_here_is_not_answered(world: World) -> None:
+async def test_a_foreign_host_name_is_refused(world: World) -> None:
     browser = await world.browser()
     refused = await browser.get("/", headers={"host": "rebound.example"})
     assert refused.status_code == 403
@@ -147,7 +149,7 @@ async def test_an_invitation_lets_one_person_in_once(world: World) -> None:
     assert invite["token"] not in str(listed)
 
 
-async def test_a_revoked_invitation_is_useless(world: World) -> None:
+async def test_a_revoked_invitation_is_refused(world: World) -> None:
     boss = await world.someone("boss", "admin")
     invite = (await boss.http.post("/backend-api/invites", json={})).json()
     assert (await boss.http.delete(f"/backend-api/invites/{invite['id']}")).status_code == 204
@@ -171,7 +173,7 @@ async def test_a_key_is_shown_once_and_works_until_it_is_revoked(world: World) -
 
 
 async def test_another_browser_can_be_signed_out(world: World) -> None:
-    await world.password_of("ada")
+    await world.create_user_with_password("ada")
     laptop, phone = await world.browser(), await world.browser()
     body = {"name": "ada", "password": PASSWORD}
     await phone.post("/backend-api/accounts/sign-in", json=body)
@@ -197,10 +199,10 @@ async def test_a_bad_name_or_password_is_refused_with_the_reason(
     )
     assert refused.status_code == 400
     assert refused.json()["detail"]
-    assert await world.house.services.store.accounts.count() == 0
+    assert await world.app.services.store.accounts.count_enabled() == 0
 
 
-async def test_the_page_is_told_nothing_it_could_leak(world: World) -> None:
+async def test_responses_have_security_headers(world: World) -> None:
     browser = await world.browser()
     response: httpx2.Response = await browser.get("/healthz")
     assert response.headers["content-security-policy"].startswith("default-src 'none'")

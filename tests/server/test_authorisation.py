@@ -8,8 +8,8 @@ import pytest
 from tests.server.world import Someone, World
 
 from hitsend.credentials import hash_token, new_token
-from hitsend.server.calls import Access, Endpoint, SocketEndpoint
-from hitsend.server.people import COOKIE
+from hitsend.server.auth.identify import COOKIE
+from hitsend.server.call import Access, Endpoint, SocketEndpoint
 from hitsend.server.routes import ROUTES, SOCKETS
 
 FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
@@ -31,7 +31,7 @@ EXPECTED = {
     "POST /backend-api/accounts/sign-in": Access.ANYONE,
     "POST /backend-api/accounts/sign-up": Access.ANYONE,
     "POST /backend-api/accounts/sign-out": Access.SESSION,
-    "GET /backend-api/me": Access.PERSON,
+    "GET /backend-api/me": Access.USER,
     "PATCH /backend-api/me": Access.SESSION,
     "POST /backend-api/me/password": Access.SESSION,
     "DELETE /backend-api/me": Access.SESSION,
@@ -58,11 +58,11 @@ EXPECTED = {
     "GET /backend-api/invites": Access.ADMIN,
     "POST /backend-api/invites": Access.ADMIN,
     "DELETE /backend-api/invites/{invite_id}": Access.ADMIN,
-    "GET /backend-api/models": Access.PERSON,
+    "GET /backend-api/models": Access.USER,
     "POST /backend-api/models/{name:path}/pull": Access.ADMIN,
     "DELETE /backend-api/models/{name:path}": Access.ADMIN,
-    "GET /backend-api/rules": Access.PERSON,
-    "GET /backend-api/limits/mine": Access.PERSON,
+    "GET /backend-api/rules": Access.USER,
+    "GET /backend-api/limits/mine": Access.USER,
     "GET /backend-api/limits": Access.ADMIN,
     "PUT /backend-api/limits/{scope}": Access.ADMIN,
     "PUT /backend-api/limits/{scope}/{target}": Access.ADMIN,
@@ -72,7 +72,7 @@ EXPECTED = {
     "POST /backend-api/groups": Access.ADMIN,
     "PATCH /backend-api/groups/{group_id}": Access.ADMIN,
     "DELETE /backend-api/groups/{group_id}": Access.ADMIN,
-    "GET /backend-api/usage": Access.PERSON,
+    "GET /backend-api/usage": Access.USER,
     "GET /backend-api/usage/everyone": Access.ADMIN,
     "GET /backend-api/prices": Access.ADMIN,
     "PUT /backend-api/prices/{model:path}": Access.ADMIN,
@@ -86,43 +86,43 @@ EXPECTED = {
     "GET /backend-api/admin/experiments/{experiment_id}": Access.ADMIN,
     "POST /backend-api/admin/experiments/{experiment_id}/end": Access.ADMIN,
     "GET /backend-api/admin/audit": Access.ADMIN,
-    "GET /backend-api/status": Access.PERSON,
-    "POST /backend-api/sentinel/chat-requirements/prepare": Access.PERSON,
-    "POST /backend-api/sentinel/req": Access.PERSON,
-    "POST /backend-api/sentinel/chat-requirements/finalize": Access.PERSON,
-    "POST /backend-api/sentinel/ping": Access.PERSON,
-    "POST /backend-api/lat/r": Access.PERSON,
-    "POST /backend-api/telemetry": Access.PERSON,
+    "GET /backend-api/status": Access.USER,
+    "POST /backend-api/sentinel/chat-requirements/prepare": Access.USER,
+    "POST /backend-api/sentinel/req": Access.USER,
+    "POST /backend-api/sentinel/chat-requirements/finalize": Access.USER,
+    "POST /backend-api/sentinel/ping": Access.USER,
+    "POST /backend-api/lat/r": Access.USER,
+    "POST /backend-api/telemetry": Access.USER,
     "GET /backend-api/latency": Access.ADMIN,
-    "GET /backend-api/conversations": Access.PERSON,
-    "GET /backend-api/conversation/{conversation_id}": Access.PERSON,
-    "PATCH /backend-api/conversation/{conversation_id}": Access.PERSON,
-    "DELETE /backend-api/conversation/{conversation_id}": Access.PERSON,
+    "GET /backend-api/conversations": Access.USER,
+    "GET /backend-api/conversation/{conversation_id}": Access.USER,
+    "PATCH /backend-api/conversation/{conversation_id}": Access.USER,
+    "DELETE /backend-api/conversation/{conversation_id}": Access.USER,
     f"GET {CONTEXT}": Access.SESSION,
-    f"PUT {FEEDBACK}": Access.PERSON,
-    f"DELETE {FEEDBACK}": Access.PERSON,
-    "GET /backend-api/folders": Access.PERSON,
-    "POST /backend-api/folders": Access.PERSON,
-    "PATCH /backend-api/folders/{folder_id}": Access.PERSON,
-    "DELETE /backend-api/folders/{folder_id}": Access.PERSON,
+    f"PUT {FEEDBACK}": Access.USER,
+    f"DELETE {FEEDBACK}": Access.USER,
+    "GET /backend-api/folders": Access.USER,
+    "POST /backend-api/folders": Access.USER,
+    "PATCH /backend-api/folders/{folder_id}": Access.USER,
+    "DELETE /backend-api/folders/{folder_id}": Access.USER,
     "POST /backend-api/conversation/{conversation_id}/shares": Access.SESSION,
     "GET /backend-api/shares": Access.SESSION,
     "DELETE /backend-api/shares/{share_id}": Access.SESSION,
     "GET /backend-api/share/{share_id}": Access.ANYONE,
-    "POST /backend-api/f/conversation": Access.PERSON,
-    "POST /backend-api/f/conversation/prepare": Access.PERSON,
-    "POST /backend-api/conversation/experimental/generate_autocompletions": Access.PERSON,
-    "POST /backend-api/tokenize": Access.PERSON,
-    "POST /backend-api/f/conversation/resume": Access.PERSON,
-    "GET /backend-api/f/conversation/{turn_id}/events": Access.PERSON,
-    "GET /backend-api/conversation/{conversation_id}/stream_status": Access.PERSON,
-    "POST /backend-api/stop_conversation": Access.PERSON,
-    "GET /backend-api/celsius/ws/user": Access.PERSON,
+    "POST /backend-api/f/conversation": Access.USER,
+    "POST /backend-api/f/conversation/prepare": Access.USER,
+    "POST /backend-api/conversation/experimental/generate_autocompletions": Access.USER,
+    "POST /backend-api/tokenize": Access.USER,
+    "POST /backend-api/f/conversation/resume": Access.USER,
+    "GET /backend-api/f/conversation/{turn_id}/events": Access.USER,
+    "GET /backend-api/conversation/{conversation_id}/stream_status": Access.USER,
+    "POST /backend-api/stop_conversation": Access.USER,
+    "GET /backend-api/celsius/ws/user": Access.USER,
     "WS /backend-api/celsius/ws/connect": Access.TICKET,
-    "GET /backend-api/turn/{turn_id}": Access.PERSON,
+    "GET /backend-api/turn/{turn_id}": Access.USER,
     "POST /v1/chat/completions": Access.KEY,
     "GET /v1/models": Access.KEY,
-    "GET /v1/models/{model}": Access.KEY,
+    "GET /v1/models/{model:path}": Access.KEY,
 }
 BODIES = {
     "POST /backend-api/keys": {"label": ""},
@@ -176,10 +176,12 @@ async def with_cookie(world: World, value: str) -> httpx2.AsyncClient:
 
 
 @pytest.mark.parametrize("route", guarded, ids=name)
-async def test_a_credential_that_does_not_hold_gets_nowhere(world: World, route: Endpoint) -> None:
+async def test_an_invalid_credential_is_refused_on_every_route(
+    world: World, route: Endpoint
+) -> None:
     ada = await world.someone("ada", "admin")
-    accounts = world.house.services.store.accounts
-    revoked = (await accounts.keys(ada.user_id))[0]
+    accounts = world.app.services.store.accounts
+    revoked = (await accounts.list_keys(ada.user_id))[0]
     await accounts.revoke_key(revoked.id, ada.user_id)
     expired = new_token()
     await accounts.open_session(ada.user_id, hash_token(expired), user_agent="", expires_at=1.0)
@@ -196,11 +198,12 @@ async def test_a_credential_that_does_not_hold_gets_nowhere(world: World, route:
     ):
         answer = await call(route, stranger)
         assert answer.status_code == 401, name(route)
-        assert answer.json()["error"]["code"] == "unauthenticated"
+        code = "invalid_api_key" if route.access is Access.KEY else "unauthenticated"
+        assert answer.json()["error"]["code"] == code
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-async def test_a_key_holds_however_its_scheme_is_written(world: World, scheme: str) -> None:
+async def test_the_bearer_scheme_is_case_insensitive(world: World, scheme: str) -> None:
     ada = await world.someone("ada")
     program = await with_header(world, f"{scheme} {ada.key}")
     assert (await program.get("/backend-api/me")).status_code == 200
@@ -230,24 +233,26 @@ async def test_a_cookie_alone_changes_nothing(world: World, route: Endpoint) -> 
     assert (await call(route, ada.http)).status_code == 403
 
 
-async def test_not_yours_and_not_there_answer_alike(world: World) -> None:
+async def test_anothers_and_a_missing_object_get_the_same_response(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
-    heard = await ada.send(f"!script\n{CANARY}")
+    stream = await ada.send(f"!script\n{CANARY}")
     hers = {
-        "conversation_id": heard.conversation_id,
-        "turn_id": heard.turn_id,
+        "conversation_id": stream.conversation_id,
+        "turn_id": stream.turn_id,
         "session_id": (await ada.http.get("/backend-api/sessions")).json()["items"][0]["id"],
         "key_id": (await ada.http.get("/backend-api/keys")).json()["items"][0]["id"],
-        "message_id": heard.of_type("input_message")["input_message"]["id"],
-        "folder_id": (await world.house.services.store.folders.create(ada.user_id, CANARY)).id,
+        "message_id": stream.of_type("input_message")["input_message"]["id"],
+        "folder_id": (await world.app.services.store.folders.create(ada.user_id, CANARY)).id,
         "memory_id": (
-            await world.house.services.store.memories.add(ada.user_id, CANARY, "written")
+            await world.app.services.store.memories.add(ada.user_id, CANARY, "written")
         ).id,
     }
     hers["share_id"] = await shared(ada, hers)
-    await check_alike(eve, hers)
-    await check_alike(Someone(await with_header(world, f"Bearer {eve.key}"), "", "", ""), hers)
-    tree = await ada.http.get(f"/backend-api/conversation/{heard.conversation_id}")
+    await check_same_response(eve, hers)
+    await check_same_response(
+        Someone(await with_header(world, f"Bearer {eve.key}"), "", "", ""), hers
+    )
+    tree = await ada.http.get(f"/backend-api/conversation/{stream.conversation_id}")
     folders = await ada.http.get("/backend-api/folders")
     memories = await ada.http.get("/backend-api/memories")
     assert "mine now" not in tree.text + folders.text + memories.text
@@ -264,7 +269,7 @@ async def shared(ada: Someone, hers: dict[str, str]) -> str:
     return str(made.json()["id"])
 
 
-async def check_alike(eve: Someone, hers: dict[str, str]) -> None:
+async def check_same_response(eve: Someone, hers: dict[str, str]) -> None:
     for route in guarded:
         names_something = "_id}" in route.path or "_id}" in str(BODIES.get(name(route)))
         if not names_something or route.access is Access.ADMIN:
@@ -277,12 +282,12 @@ async def check_alike(eve: Someone, hers: dict[str, str]) -> None:
 
 async def test_a_stranger_cannot_answer_in_a_conversation_or_stop_one(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
-    heard = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
+    stream = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
     await eve.http.post(
         "/backend-api/stop_conversation",
-        json={"conversation_id": heard.conversation_id, "turn_exchange_id": heard.turn_id},
+        json={"conversation_id": stream.conversation_id, "turn_exchange_id": stream.turn_id},
     )
-    tree = await ada.conversation(heard.conversation_id)
-    assert tree["running"]["turn_exchange_id"] == heard.turn_id
-    followed = await eve.http.get(f"/backend-api/f/conversation/{heard.turn_id}/events")
+    tree = await ada.conversation(stream.conversation_id)
+    assert tree["running"]["turn_exchange_id"] == stream.turn_id
+    followed = await eve.http.get(f"/backend-api/f/conversation/{stream.turn_id}/events")
     assert followed.status_code == 404

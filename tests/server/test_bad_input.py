@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request, it is told at once, clearly, and nothing is left behind."""
+"""Bad requests are refused at once with a clear error, and nothing is stored."""
 
 from typing import Any
 from uuid import uuid4
@@ -43,7 +43,7 @@ async def refused(ada: Someone, body: Any, status: int = 400) -> httpx2.Response
         b"\x00",
     ],
 )
-async def test_what_is_not_such_json_is_refused(world: World, body: bytes) -> None:
+async def test_invalid_json_is_refused(world: World, body: bytes) -> None:
     await refused(await world.someone("ada"), body)
 
 
@@ -76,13 +76,11 @@ async def test_a_send_of_the_wrong_shape_is_refused(world: World, changes: dict[
 
 
 @pytest.mark.parametrize("text", ["", "   \n\t ", "nul \u0000 inside"])
-async def test_a_message_that_says_nothing_or_cannot_be_kept_is_refused(
-    world: World, text: str
-) -> None:
+async def test_an_empty_or_unstorable_message_is_refused(world: World, text: str) -> None:
     await refused(await world.someone("ada"), message(text))
 
 
-async def test_half_a_character_is_refused(world: World) -> None:
+async def test_a_lone_surrogate_is_refused(world: World) -> None:
     body = message("HALF")
     raw = httpx2.Request("POST", "http://x", json=body).read().replace(b"HALF", b"\\ud83d half")
     await refused(await world.someone("ada"), raw)
@@ -90,7 +88,7 @@ async def test_half_a_character_is_refused(world: World) -> None:
 
 async def test_an_enormous_body_is_refused_before_it_is_read(world: World) -> None:
     ada = await world.someone("ada")
-    most = world.house.services.settings.max_body_bytes
+    most = world.app.services.settings.max_body_bytes
     await refused(ada, message("x" * (most + 1)), 413)
 
     async def endless() -> Any:
@@ -123,10 +121,10 @@ async def test_a_model_that_does_not_exist_is_named(world: World) -> None:
 
 async def test_an_unknown_conversation_or_parent_and_anothers_are_not_found(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
-    heard = await ada.send("!script\nhello")
-    assert heard.answer
-    hers, nobodys = heard.conversation_id, str(uuid4())
-    question, answer = heard.messages[0]["id"], heard.answer["id"]
+    stream = await ada.send("!script\nhello")
+    assert stream.answer
+    hers, nobodys = stream.conversation_id, str(uuid4())
+    question, answer = stream.messages[0]["id"], stream.answer["id"]
     for shape in (
         {},
         {"parent_message_id": answer},
@@ -137,30 +135,30 @@ async def test_an_unknown_conversation_or_parent_and_anothers_are_not_found(worl
         assert not_yours.content == not_there.content
     own = await ada.http.post(
         SEND,
-        json=message("hi", conversation_id=heard.conversation_id, parent_message_id=str(uuid4())),
+        json=message("hi", conversation_id=stream.conversation_id, parent_message_id=str(uuid4())),
     )
     assert own.status_code == 404
-    assert len((await ada.conversation(heard.conversation_id))["mapping"]) == 2
+    assert len((await ada.conversation(stream.conversation_id))["mapping"]) == 2
 
 
 async def test_the_same_message_twice_is_kept_once(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send("!script\nhello")
-    again = message("!script\nhello", conversation_id=heard.conversation_id)
-    again["messages"][0]["id"] = heard.messages[0]["id"]
+    stream = await ada.send("!script\nhello")
+    again = message("!script\nhello", conversation_id=stream.conversation_id)
+    again["messages"][0]["id"] = stream.messages[0]["id"]
     response = await ada.http.post(SEND, json=again)
     assert response.status_code == 409
-    assert len((await ada.conversation(heard.conversation_id))["mapping"]) == 2
+    assert len((await ada.conversation(stream.conversation_id))["mapping"]) == 2
 
 
 async def test_nothing_follows_an_answer_that_is_still_being_written(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
-    assert heard.answer
+    stream = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
+    assert stream.answer
     response = await ada.http.post(
         SEND,
         json=message(
-            "hi", conversation_id=heard.conversation_id, parent_message_id=heard.answer["id"]
+            "hi", conversation_id=stream.conversation_id, parent_message_id=stream.answer["id"]
         ),
     )
     assert response.status_code == 409
@@ -194,14 +192,14 @@ async def test_wrong_addresses_and_queries_answer_in_our_shape(
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_stranger_may_send_little(world: World) -> None:
+async def test_an_anonymous_body_is_limited(world: World) -> None:
     browser = await world.browser()
     for path in ("first", "sign-in", "sign-up"):
         big = await browser.post(f"/backend-api/accounts/{path}", json={"name": "x" * 20_000})
         assert big.status_code == 413
 
 
-async def test_names_and_passwords_are_measured_before_they_are_used(world: World) -> None:
+async def test_the_length_of_names_and_passwords_is_checked_first(world: World) -> None:
     browser = await world.browser()
     fine = {"invite": "x" * 43, "name": "ada", "password": "correct horse battery"}
     for field in fine:

@@ -1,24 +1,26 @@
-"""The Python client against the real server: what it does by itself, done for real."""
+"""The Python client against the real server."""
 
 import asyncio
 
+import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.server.world import World, message, world_of
+from tests.server.world import World, message, open_world
 
 from hitsend.client import Backoff, Client, KeyReused, Started, TextAdded, Titled
 from hitsend.client.connection import Connection
-from hitsend.client.listening import Listening, Wanted
-from hitsend.client.proving import Proof
+from hitsend.client.proof_of_work import ProofOfWork
+from hitsend.client.turn_stream import TurnRequest, TurnStream
 from hitsend.engine import ScriptedEngine
-from hitsend.engine.script import Script
-from hitsend.server.people import COOKIE
+from hitsend.engine.scripted.script import Script
+from hitsend.server.auth.identify import COOKIE
 from hitsend.settings import Settings
+from hitsend.wire.send import SendBody
 
 QUESTION = "Can you help me to understand why bread rises, and what else I could use than yeast?"
 
 
-async def test_what_is_read_is_what_is_stored(world: World) -> None:
+async def test_the_client_reads_what_is_stored(world: World) -> None:
     ada = await world.someone("ada")
     async with Client(world.url, ada.key) as client:
         answer = client.send("Hello there.")
@@ -43,20 +45,20 @@ async def test_the_same_key_gets_the_same_turn_and_other_words_are_refused(world
 async def test_stopping_ends_the_answer_and_keeps_what_was_said(world: World) -> None:
     ada = await world.someone("ada")
     async with asyncio.timeout(10), Client(world.url, ada.key) as client:
-        answer, heard = client.send("!script tokens=5000 pace=10ms\ntick tock "), ""
+        answer, stream = client.send("!script tokens=5000 pace=10ms\ntick tock "), ""
         async for update in answer:
             if isinstance(update, TextAdded):
-                heard += update.text
+                stream += update.text
                 await answer.stop()
         assert answer.finished
         assert answer.finished.status == "finished_partial_completion"
-        assert answer.finished.text == heard
+        assert answer.finished.text == stream
 
 
 async def test_a_turn_that_is_no_longer_streamed_is_read_from_its_conversation(
     settings: Settings,
 ) -> None:
-    async with world_of(replace(settings, resume_s=0), ScriptedEngine()) as world:
+    async with open_world(replace(settings, resume_s=0), ScriptedEngine()) as world:
         ada = await world.someone("ada")
         async with Client(world.url, ada.key) as client:
             answer = client.send("Hello there.")
@@ -66,8 +68,8 @@ async def test_a_turn_that_is_no_longer_streamed_is_read_from_its_conversation(
 
 
 async def test_a_better_title_is_waited_for_on_request(settings: Settings) -> None:
-    asides = [Script("Why bread rises"), Script("Why bread rises")]
-    async with world_of(settings, ScriptedEngine(asides=asides)) as world:
+    idle_answers = [Script("Why bread rises"), Script("Why bread rises")]
+    async with open_world(settings, ScriptedEngine(idle_answers=idle_answers)) as world:
         ada = await world.someone("ada")
         async with Client(world.url, ada.key) as client:
             answer = client.send(QUESTION, waits_for_title=True)
@@ -76,15 +78,15 @@ async def test_a_better_title_is_waited_for_on_request(settings: Settings) -> No
     assert len(titles) == 2
 
 
-async def test_work_at_the_gate_is_done_by_itself(settings: Settings) -> None:
-    """Keys are exempt, so it comes with a browser's cookie."""
+async def test_the_client_solves_proof_of_work_by_itself(settings: Settings) -> None:
+    """API keys are exempt from the gate, so the client uses a cookie."""
     strict = replace(settings, gate="always", gate_difficulty=10)
-    async with world_of(strict, ScriptedEngine()) as world:
+    async with open_world(strict, ScriptedEngine()) as world:
         ada = await world.someone("ada")
         cookie = f"{COOKIE}={ada.http.cookies[COOKIE]}"
         headers = {"cookie": cookie, "x-csrf-token": ada.http.headers["x-csrf-token"]}
         line = Connection(world.url, headers, Backoff(), 10.0)
-        wanted = Wanted(message("Hello there."), "key")
-        updates = [update async for update in Listening(line, Proof(), wanted).updates()]
+        wanted = TurnRequest(msgspec.convert(message("Hello there."), SendBody), "key")
+        updates = [update async for update in TurnStream(line, ProofOfWork(), wanted).updates()]
         await line.close()
     assert isinstance(updates[0], Started)

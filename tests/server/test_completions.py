@@ -1,4 +1,4 @@
-"""OpenAI's own SDK, pointed at us."""
+"""OpenAI's own SDK against our server."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -148,6 +148,30 @@ async def test_models_are_listed_and_looked_up(sdk: openai.AsyncOpenAI) -> None:
         await sdk.models.retrieve("gpt-17")
 
 
+async def test_a_stream_that_fails_before_its_first_token_is_an_http_error(
+    sdk: openai.AsyncOpenAI,
+) -> None:
+    with pytest.raises(openai.InternalServerError) as failed:
+        await sdk.chat.completions.create(model="auto", messages=says("!script error"), stream=True)
+    assert failed.value.status_code == 503
+    assert failed.value.code == "engine_down"
+
+
+async def test_errors_have_the_words_and_codes_that_programs_look_for(
+    world: World, sdk: openai.AsyncOpenAI
+) -> None:
+    with pytest.raises(openai.BadRequestError) as too_long:
+        await sdk.chat.completions.create(model="auto", messages=says("word " * 10_000))
+    assert too_long.value.code == "context_length_exceeded"
+    assert "This model's maximum context length is 8192 tokens." in too_long.value.message
+    with pytest.raises(openai.AuthenticationError) as stranger:
+        await sdk.with_options(api_key="hs-wrong").models.list()
+    assert stranger.value.code == "invalid_api_key"
+    with pytest.raises(openai.NotFoundError) as unknown:
+        await sdk.models.retrieve("meta/llama-9")
+    assert "meta/llama-9" in unknown.value.message
+
+
 async def test_an_engine_that_dies_raises_in_the_stream_and_whole(sdk: openai.AsyncOpenAI) -> None:
     stream = await sdk.chat.completions.create(
         model="auto", messages=says("!script tokens=20 die=5"), stream=True
@@ -169,10 +193,12 @@ async def test_an_engine_that_dies_raises_in_the_stream_and_whole(sdk: openai.As
         ({"stop": ["a", "b", "c", "d", "e"]}, "stop"),
         ({"logit_bias": {"x": 1}}, "logit_bias"),
         ({"top_logprobs": 50, "logprobs": True}, "top_logprobs"),
+        ({"max_tokens": 4000}, "max_tokens"),
+        ({"max_completion_tokens": 4000}, "max_tokens"),
         ({"messages": [{"role": "user", "content": "a\u0000b"}]}, None),
     ],
 )
-async def test_what_cannot_be_done_is_refused_in_openais_shape(
+async def test_unsupported_requests_are_refused_in_openais_shape(
     world: World, sdk: openai.AsyncOpenAI, changes: dict[str, Any], param: str | None
 ) -> None:
     async with httpx2.AsyncClient(base_url=world.url) as http:
@@ -188,7 +214,7 @@ async def test_what_cannot_be_done_is_refused_in_openais_shape(
     assert param is None or error["param"].startswith(param)
 
 
-async def test_fields_that_sdks_send_and_we_do_not_use_are_passed_over(
+async def test_unused_fields_of_sdks_are_ignored(
     sdk: openai.AsyncOpenAI,
 ) -> None:
     made = await sdk.chat.completions.create(
@@ -210,7 +236,7 @@ async def test_a_context_that_does_not_fit_is_refused_not_trimmed(
         await sdk.chat.completions.create(model="auto", messages=says("word " * 50_000))
 
 
-async def test_a_reader_that_leaves_ends_the_turn_and_keeps_its_log(
+async def test_a_disconnect_stops_the_turn_and_keeps_its_log(
     world: World, sdk: openai.AsyncOpenAI
 ) -> None:
     stream = await sdk.chat.completions.create(
@@ -221,10 +247,10 @@ async def test_a_reader_that_leaves_ends_the_turn_and_keeps_its_log(
         if chunk.choices and chunk.choices[0].delta.content:
             break
     await stream.close()
-    found = await world.house.services.store.accounts.by_key(hash_token(sdk.api_key))
+    found = await world.app.services.store.accounts.find_by_key(hash_token(sdk.api_key))
     assert found
     async with asyncio.timeout(5):
-        _, coming = await world.house.runner.follow(turn_id, found[1].id)
+        _, coming = await world.app.runner.follow(turn_id, found[1].id)
         log = [stamped async for batch in coming for stamped in batch]
     assert log[-1].event == TurnFinished("stopped")
 
@@ -236,16 +262,16 @@ async def test_an_api_call_makes_no_conversation(world: World, sdk: openai.Async
         assert (await http.get("/backend-api/conversations")).json()["total"] == 0
 
 
-async def test_a_whole_answer_that_nobody_waits_for_is_ended(
+async def test_a_disconnect_stops_an_unstreamed_answer(
     world: World, sdk: openai.AsyncOpenAI
 ) -> None:
     with pytest.raises(openai.APITimeoutError):
         await sdk.chat.completions.create(
             model="auto", messages=says("!script tokens=100000 pace=5ms"), timeout=0.5
         )
-    turns = world.house.services.store.turns
+    turns = world.app.services.store.turns
     async with asyncio.timeout(10):
-        for turn in await turns.unfinished():
-            _, coming = await world.house.runner.follow(turn.id, turn.user_id)
+        for turn in await turns.list_running():
+            _, coming = await world.app.runner.follow(turn.id, turn.user_id)
             [batch async for batch in coming]
-    assert await turns.unfinished() == []
+    assert await turns.list_running() == []

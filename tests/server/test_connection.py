@@ -1,4 +1,4 @@
-"""A connection: how much and how long a client may take to ask."""
+"""The HTTP connection: limits and timeouts of requests."""
 
 import asyncio
 import socket
@@ -18,30 +18,30 @@ from websockets.asyncio.client import connect
 
 from hitsend.events import AnswerStarted, AnyEvent, Stamped, TextArrived, TurnFinished, TurnStarted
 from hitsend.messages import Sampling
-from hitsend.server.app import build_app
-from hitsend.server.connection import Connection
-from hitsend.server.socket.line import Line
-from hitsend.store import Closing, Entry, NewTurn
+from hitsend.server.dispatch import build_asgi_app
+from hitsend.server.edge.connection import Connection
+from hitsend.server.turns.socket.transport import SocketProtocol
+from hitsend.store import FinishedTurn, LogEntry, NewTurn
 from hitsend.transcript import fold
 
 ASKING = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 
 
-class Hasty(Connection):
+class ShortTimeouts(Connection):
     headers_s = 0.2
     body_s = 1.0
     body_step = 10
     rest_s = 0.2
 
 
-class Patient(Hasty):
-    """As long as there is no answer."""
+class LongTimeouts(ShortTimeouts):
+    """While there is no response."""
 
     body_s = 60.0
 
 
-class Watched(Hasty):
-    """Remembers how much waited for its client, and whether it hung up."""
+class Watched(ShortTimeouts):
+    """Records how many bytes waited for its client, and whether it was aborted."""
 
     stuck_s = 1.0
 
@@ -57,8 +57,8 @@ class Watched(Hasty):
         self.has_left.set()
 
 
-class Upgraded(Hasty):
-    """Still has something to say when it becomes a socket."""
+class Upgraded(ShortTimeouts):
+    """Has unsent bytes when it becomes a WebSocket."""
 
     stuck_s = 0.01
 
@@ -70,19 +70,21 @@ class Upgraded(Hasty):
         self.loop.call_later(2 * self.stuck_s, self.was_stuck.set)
 
 
-class Strict(Hasty):
-    most_body_bytes = 200
+class Strict(ShortTimeouts):
+    max_body_bytes = 200
 
 
 @pytest.fixture
 async def hasty_port(world: World) -> AsyncGenerator[int]:
-    async with hastily(build_app(world.house)) as port:
+    async with serve_with_timeouts(build_asgi_app(world.app)) as port:
         yield port
 
 
 @asynccontextmanager
-async def hastily(app: ASGIApp, kind: type[Hasty] = Hasty) -> AsyncGenerator[int]:
-    config = uvicorn.Config(app, lifespan="off", log_config=None, ws=Line)
+async def serve_with_timeouts(
+    app: ASGIApp, kind: type[ShortTimeouts] = ShortTimeouts
+) -> AsyncGenerator[int]:
+    config = uvicorn.Config(app, lifespan="off", log_config=None, ws=SocketProtocol)
     config.load()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: kind(config, ServerState(), {}), "127.0.0.1", 0)
@@ -90,12 +92,12 @@ async def hastily(app: ASGIApp, kind: type[Hasty] = Hasty) -> AsyncGenerator[int
         yield server.sockets[0].getsockname()[1]
 
 
-async def said(port: int, *pieces: bytes) -> bytes:
-    return await asyncio.to_thread(_said, port, pieces)
+async def send_and_read(port: int, *pieces: bytes) -> bytes:
+    return await asyncio.to_thread(_send_and_read, port, pieces)
 
 
-def _said(port: int, pieces: tuple[bytes, ...]) -> bytes:
-    """Everything that comes back until the server hangs up, even in the middle of a piece."""
+def _send_and_read(port: int, pieces: tuple[bytes, ...]) -> bytes:
+    """Returns everything received until the server closes, even in the middle of a chunk."""
     received = bytearray()
     with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
         with suppress(ConnectionError):
@@ -118,7 +120,7 @@ def _said(port: int, pieces: tuple[bytes, ...]) -> bytes:
 async def test_headers_without_end_are_refused(world: World, pieces: tuple[bytes, ...]) -> None:
     port = urlsplit(world.url).port
     assert port
-    assert (await said(port, *pieces)).startswith(b"HTTP/1.1 431 ")
+    assert (await send_and_read(port, *pieces)).startswith(b"HTTP/1.1 431 ")
 
 
 async def test_large_headers_and_a_larger_body_pass(world: World) -> None:
@@ -141,11 +143,11 @@ async def test_large_headers_and_a_larger_body_pass(world: World) -> None:
         b"content-type: application/json\r\ncontent-length: 9\r\n\r\n{",
     ],
 )
-async def test_who_does_not_come_to_the_end_is_hung_up_on(hasty_port: int, begun: bytes) -> None:
-    assert await said(hasty_port, begun) == b""
+async def test_an_unfinished_request_times_out(hasty_port: int, begun: bytes) -> None:
+    assert await send_and_read(hasty_port, begun) == b""
 
 
-async def test_a_large_body_has_its_time_for_each_step(hasty_port: int) -> None:
+async def test_a_large_body_has_a_timeout_per_step(hasty_port: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", hasty_port)
     writer.write(
         b"POST /backend-api/accounts/first HTTP/1.1\r\nhost: 127.0.0.1\r\n"
@@ -156,15 +158,15 @@ async def test_a_large_body_has_its_time_for_each_step(hasty_port: int) -> None:
         for _ in range(3):
             writer.write(b" " * 10)
             with suppress(TimeoutError):
-                async with asyncio.timeout(Hasty.body_s * 0.4):
+                async with asyncio.timeout(ShortTimeouts.body_s * 0.4):
                     assert await reader.read(1) != b""
         writer.write(b" " * 10)
         assert (await reader.readline()).startswith(b"HTTP/1.1 400 ")
-    assert time.monotonic() - began > Hasty.body_s
+    assert time.monotonic() - began > ShortTimeouts.body_s
     writer.close()
 
 
-async def test_a_further_request_has_its_own_time(hasty_port: int) -> None:
+async def test_a_further_request_has_its_own_timeout(hasty_port: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", hasty_port)
     async with asyncio.timeout(3):
         for _ in range(2):
@@ -179,8 +181,8 @@ CHUNKED = b"host: 127.0.0.1\r\ncontent-type: application/json\r\ntransfer-encodi
 CHUNK = b"a\r\n" + b" " * 10 + b"\r\n"
 
 
-async def heard_by_who_never_ends(port: int, asked: bytes) -> bytes:
-    """What comes back until the server hangs up, while more of the body is sent."""
+async def read_while_sending(port: int, asked: bytes) -> bytes:
+    """Returns what is received until the server closes, while it sends more of the body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(asked + CHUNKED)
     received = bytearray()
@@ -207,15 +209,15 @@ async def heard_by_who_never_ends(port: int, asked: bytes) -> bytes:
         (b"POST /backend-api/folders HTTP/1.1\r\n", b"401"),
     ],
 )
-async def test_who_has_their_answer_is_not_listened_to_for_ever(
+async def test_a_body_that_continues_after_its_response_times_out(
     world: World, asked: bytes, status: bytes
 ) -> None:
-    async with hastily(build_app(world.house), Patient) as port:
-        heard = await heard_by_who_never_ends(port, asked)
-    assert heard.startswith(b"HTTP/1.1 " + status)
+    async with serve_with_timeouts(build_asgi_app(world.app), LongTimeouts) as port:
+        stream = await read_while_sending(port, asked)
+    assert stream.startswith(b"HTTP/1.1 " + status)
 
 
-async def test_who_ends_after_their_answer_may_ask_again_and_is_not_waited_for_for_ever(
+async def test_a_body_that_ends_after_its_response_leaves_the_connection_usable(
     hasty_port: int,
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", hasty_port)
@@ -228,7 +230,7 @@ async def test_who_ends_after_their_answer_may_ask_again_and_is_not_waited_for_f
     writer.close()
 
 
-async def test_there_is_an_end_to_every_body() -> None:
+async def test_an_endless_body_is_cut_off() -> None:
     num_received = 0
 
     async def listen(scope: Scope, receive: Receive, send: Send) -> None:
@@ -236,16 +238,16 @@ async def test_there_is_an_end_to_every_body() -> None:
         while (message := await receive())["type"] == "http.request":
             num_received += len(message["body"])
 
-    async with hastily(listen, Strict) as port:
-        assert await heard_by_who_never_ends(port, b"POST / HTTP/1.1\r\n") == b""
-    assert 0 < num_received <= Strict.most_body_bytes + Strict.body_step
+    async with serve_with_timeouts(listen, Strict) as port:
+        assert await read_while_sending(port, b"POST / HTTP/1.1\r\n") == b""
+    assert 0 < num_received <= Strict.max_body_bytes + Strict.body_step
 
 
 NUM_CHARS = 4_000_000
 
 
 async def asking(port: int, path: str, key: str) -> socket.socket:
-    """With little room on the way, so that what is sent soon has to wait."""
+    """With small socket buffers, so that the server soon has to wait."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     connection.setblocking(False)
@@ -256,9 +258,9 @@ async def asking(port: int, path: str, key: str) -> socket.socket:
     return connection
 
 
-async def long_answer(world: World, someone: Someone) -> str:
-    """More than fits on the way to anybody. Gives back its turn."""
-    turns, turn_id, answer_id = world.house.services.store.turns, str(uuid4()), str(uuid4())
+async def store_long_answer(world: World, someone: Someone) -> str:
+    """Stores an answer larger than any socket buffer. Returns its turn."""
+    turns, turn_id, answer_id = world.app.services.store.turns, str(uuid4()), str(uuid4())
     await turns.accept(
         NewTurn(
             turn_id=turn_id,
@@ -276,19 +278,19 @@ async def long_answer(world: World, someone: Someone) -> str:
         *[TextArrived("x" * 4000)] * (NUM_CHARS // 4000),
         TurnFinished("stop"),
     ]
-    entries = [Entry(turn_id, Stamped(i, 0.0, event)) for i, event in enumerate(events, 1)]
-    await turns.append(entries, [Closing(turn_id, fold(events), time.time())])
+    entries = [LogEntry(turn_id, Stamped(i, 0.0, event)) for i, event in enumerate(events, 1)]
+    await turns.append(entries, [FinishedTurn(turn_id, fold(events), time.time())])
     return turn_id
 
 
-async def test_who_does_not_read_holds_little_and_is_dropped_and_can_come_back(
+async def test_a_client_that_does_not_read_is_dropped_and_can_resume(
     world: World,
 ) -> None:
     ada = await world.someone("ada")
-    turn_id = await long_answer(world, ada)
+    turn_id = await store_long_answer(world, ada)
     path = f"/backend-api/f/conversation/{turn_id}/events?after=1"
     Watched.has_left = asyncio.Event()
-    async with hastily(build_app(world.house), Watched) as port:
+    async with serve_with_timeouts(build_asgi_app(world.app), Watched) as port:
         with await asking(port, path, ada.key):
             async with asyncio.timeout(10):
                 await Watched.has_left.wait()
@@ -298,13 +300,13 @@ async def test_who_does_not_read_holds_little_and_is_dropped_and_can_come_back(
     assert whole.text == "x" * NUM_CHARS
 
 
-async def test_who_reads_slowly_is_not_dropped(world: World) -> None:
+async def test_a_slow_reader_is_not_dropped(world: World) -> None:
     ada = await world.someone("ada")
-    turn_id = await long_answer(world, ada)
+    turn_id = await store_long_answer(world, ada)
     path = f"/backend-api/f/conversation/{turn_id}/events?after=1"
     Watched.has_left = asyncio.Event()
     num_bytes, loop = 0, asyncio.get_running_loop()
-    async with hastily(build_app(world.house), Watched) as port:
+    async with serve_with_timeouts(build_asgi_app(world.app), Watched) as port:
         with await asking(port, path, ada.key) as connection:
             began = time.monotonic()
             async with asyncio.timeout(30):
@@ -325,11 +327,11 @@ async def echo(_: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "websocket.send", "text": said["text"]})
 
 
-async def test_a_socket_is_not_dropped_for_what_waited_before_it_was_one() -> None:
+async def test_a_socket_is_not_dropped_for_bytes_from_before_its_upgrade() -> None:
     Upgraded.was_stuck = asyncio.Event()
     async with (
         asyncio.timeout(5),
-        hastily(echo, Upgraded) as port,
+        serve_with_timeouts(echo, Upgraded) as port,
         connect(f"ws://127.0.0.1:{port}/", proxy=None) as line,
     ):
         await Upgraded.was_stuck.wait()

@@ -1,32 +1,34 @@
-"""An answer that was cut short goes on from its last word, as a message below it."""
+"""Continuing an answer that was cut short, as a message below it."""
 
 from typing import Any
 
 import pytest
-from tests.server.world import Heard, Someone, World, message
+from tests.server.world import AnswerStream, Someone, World, message
 
 STORY = "Once upon a time there was a lighthouse keeper who counted waves."
 WRITE = "/backend-api/f/conversation"
 
 
-async def go_on(who: Someone, heard: Heard, conversation_id: str, **changes: Any) -> Heard:
-    assert heard.answer
+async def continue_answer(
+    who: Someone, stream: AnswerStream, conversation_id: str, **changes: Any
+) -> AnswerStream:
+    assert stream.answer
     return await who.send(
         "",
         action="continue",
         messages=[],
         conversation_id=conversation_id,
-        parent_message_id=heard.answer["id"],
+        parent_message_id=stream.answer["id"],
         **changes,
     )
 
 
-async def refused(who: Someone, heard: Heard, parent_id: str) -> dict[str, Any]:
+async def refused(who: Someone, stream: AnswerStream, parent_id: str) -> dict[str, Any]:
     body = message(
         "",
         action="continue",
         messages=[],
-        conversation_id=heard.conversation_id,
+        conversation_id=stream.conversation_id,
         parent_message_id=parent_id,
     )
     response = await who.http.post(WRITE, json=body)
@@ -35,26 +37,28 @@ async def refused(who: Someone, heard: Heard, parent_id: str) -> dict[str, Any]:
     return problem
 
 
-async def stop(who: Someone, heard: Heard) -> Heard:
+async def stop(who: Someone, stream: AnswerStream) -> AnswerStream:
     await who.http.post(
-        "/backend-api/stop_conversation", json={"conversation_id": heard.conversation_id}
+        "/backend-api/stop_conversation", json={"conversation_id": stream.conversation_id}
     )
-    return await who.follow(heard.turn_id)
+    return await who.follow(stream.turn_id)
 
 
-async def event_of(who: Someone, heard: Heard, kind: str) -> dict[str, Any]:
-    log = (await who.http.get(f"/backend-api/turn/{heard.turn_id}")).json()["events"]
+async def event_of(who: Someone, stream: AnswerStream, kind: str) -> dict[str, Any]:
+    log = (await who.http.get(f"/backend-api/turn/{stream.turn_id}")).json()["events"]
     event: dict[str, Any] = next(e["event"] for e in log if e["event"]["type"] == kind)
     return event
 
 
 @pytest.mark.parametrize("num_tokens", [1, 3, 7])
-async def test_an_answer_out_of_room_goes_on_word_for_word(world: World, num_tokens: int) -> None:
+async def test_an_answer_cut_by_length_continues_word_for_word(
+    world: World, num_tokens: int
+) -> None:
     ada = await world.someone("ada")
     cut = await ada.send(f"!script\n{STORY}", sampling={"max_tokens": num_tokens})
     assert cut.answer
     assert cut.answer["metadata"]["finish_details"]["reason"] == "length"
-    more = await go_on(ada, cut, cut.conversation_id)
+    more = await continue_answer(ada, cut, cut.conversation_id)
     assert cut.text + more.text == STORY
     assert more.answer
     assert more.answer["metadata"]["parent_id"] == cut.answer["id"]
@@ -64,34 +68,34 @@ async def test_an_answer_out_of_room_goes_on_word_for_word(world: World, num_tok
     assert stored["mapping"][more.answer["id"]]["message"] == more.answer
 
 
-async def test_a_stopped_answer_goes_on_where_it_was(world: World) -> None:
+async def test_a_stopped_answer_can_be_continued(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send(f"!script hang=4\n{STORY}", until_chars=10)
-    cut = await stop(ada, heard)
+    stream = await ada.send(f"!script hang=4\n{STORY}", until_chars=10)
+    cut = await stop(ada, stream)
     assert 10 <= len(cut.text) < len(STORY)
-    assert cut.text + (await go_on(ada, cut, cut.conversation_id)).text == STORY
+    assert cut.text + (await continue_answer(ada, cut, cut.conversation_id)).text == STORY
 
 
-async def test_an_answer_whose_engine_died_goes_on(world: World) -> None:
+async def test_an_answer_whose_engine_died_can_be_continued(world: World) -> None:
     ada = await world.someone("ada")
     cut = await ada.send(f"!script die=4\n{STORY}")
-    assert cut.text + (await go_on(ada, cut, cut.conversation_id)).text == STORY
+    assert cut.text + (await continue_answer(ada, cut, cut.conversation_id)).text == STORY
 
 
 async def test_an_answer_can_be_continued_again_and_again(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send(f"!script\n{STORY}", sampling={"max_tokens": 2})
-    conversation_id, whole = heard.conversation_id, heard.text
-    while heard.answer and heard.answer["metadata"]["finish_details"]["reason"] == "length":
-        heard = await go_on(ada, heard, conversation_id, sampling={"max_tokens": 2})
-        whole += heard.text
+    stream = await ada.send(f"!script\n{STORY}", sampling={"max_tokens": 2})
+    conversation_id, whole = stream.conversation_id, stream.text
+    while stream.answer and stream.answer["metadata"]["finish_details"]["reason"] == "length":
+        stream = await continue_answer(ada, stream, conversation_id, sampling={"max_tokens": 2})
+        whole += stream.text
     assert whole == STORY
 
 
-async def test_what_was_written_in_several_turns_is_one_answer_to_the_model(world: World) -> None:
+async def test_the_model_sees_continued_turns_as_one_answer(world: World) -> None:
     ada = await world.someone("ada")
     cut = await ada.send(f"!script\n{STORY}", sampling={"max_tokens": 3})
-    more = await go_on(ada, cut, cut.conversation_id)
+    more = await continue_answer(ada, cut, cut.conversation_id)
     _, asked, begun = (await event_of(ada, more, "ContextBuilt"))["sections"]
     assert (asked["source"], asked["num_chars"]) == ("user", len(f"!script\n{STORY}"))
     assert (begun["source"], begun["num_chars"]) == ("answer", len(cut.text))
@@ -120,7 +124,7 @@ async def test_only_an_answer_that_was_cut_short_can_be_continued(world: World) 
     assert "Say which" in (await refused(ada, whole, "client-created-root"))["message"]
 
 
-async def test_an_answer_without_a_word_has_nothing_to_go_on_from(world: World) -> None:
+async def test_an_empty_answer_cannot_be_continued(world: World) -> None:
     ada = await world.someone("ada")
     silent = await ada.send("!script die=0\nnever said")
     assert silent.answer

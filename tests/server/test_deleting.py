@@ -1,4 +1,4 @@
-"""Deleting: at once and for good, or with a way back that the server closes after a minute."""
+"""Deleting: permanently, or with an undo that expires after a minute."""
 
 import asyncio
 import logging
@@ -9,8 +9,8 @@ from pathlib import Path
 from tests.server.world import Someone, World, message
 
 from hitsend.engine import ScriptedEngine
-from hitsend.server.app import open_house
-from hitsend.server.erasing import erase_forever
+from hitsend.server.app import open_app
+from hitsend.server.data.erase import erase_expired_forever
 from hitsend.settings import Settings
 from hitsend.store import Store
 
@@ -22,15 +22,15 @@ async def _set_visible(ada: Someone, conversation_id: str, is_visible: bool) -> 
     return (await ada.http.patch(path, json={"is_visible": is_visible})).status_code
 
 
-async def test_what_is_deleted_can_be_brought_back_whole(world: World) -> None:
+async def test_a_deleted_conversation_can_be_restored_whole(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send("!script\nhello")
-    conversation_id, before = heard.conversation_id, await ada.conversation(heard.conversation_id)
-    assert heard.answer is not None
+    stream = await ada.send("!script\nhello")
+    conversation_id, before = stream.conversation_id, await ada.conversation(stream.conversation_id)
+    assert stream.answer is not None
     assert await _set_visible(ada, conversation_id, False) == 200
     path = f"/backend-api/conversation/{conversation_id}"
     next_message = message(
-        "still there?", conversation_id=conversation_id, parent_message_id=heard.answer["id"]
+        "still there?", conversation_id=conversation_id, parent_message_id=stream.answer["id"]
     )
     gone = [
         await ada.http.get(path),
@@ -43,26 +43,26 @@ async def test_what_is_deleted_can_be_brought_back_whole(world: World) -> None:
     assert await ada.conversation(conversation_id) == before
 
 
-async def test_deleting_with_a_way_back_stops_the_answer_and_keeps_what_was_said(
+async def test_deleting_with_an_undo_stops_the_answer_and_keeps_its_text(
     world: World,
 ) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send(ENDLESS, until_chars=10)
-    assert await _set_visible(ada, heard.conversation_id, False) == 200
-    for path in (f"turn/{heard.turn_id}", f"f/conversation/{heard.turn_id}/events"):
+    stream = await ada.send(ENDLESS, until_chars=10)
+    assert await _set_visible(ada, stream.conversation_id, False) == 200
+    for path in (f"turn/{stream.turn_id}", f"f/conversation/{stream.turn_id}/events"):
         assert (await ada.http.get(f"/backend-api/{path}")).status_code == 404
-    assert await _set_visible(ada, heard.conversation_id, True) == 200
-    followed = await ada.follow(heard.turn_id)
+    assert await _set_visible(ada, stream.conversation_id, True) == 200
+    followed = await ada.follow(stream.turn_id)
     assert followed.is_done
-    tree = await ada.conversation(heard.conversation_id)
+    tree = await ada.conversation(stream.conversation_id)
     assert tree["running"] is None
-    assert heard.answer is not None
-    kept = tree["mapping"][heard.answer["id"]]["message"]
-    assert kept["metadata"]["finish_details"]["reason"] == "stopped"
-    assert kept["content"]["parts"][0].startswith(heard.text)
+    assert stream.answer is not None
+    stored = tree["mapping"][stream.answer["id"]]["message"]
+    assert stored["metadata"]["finish_details"]["reason"] == "stopped"
+    assert stored["content"]["parts"][0].startswith(stream.text)
 
 
-async def test_deleting_for_good_stops_the_answer(world: World) -> None:
+async def test_deleting_permanently_stops_the_answer(world: World) -> None:
     ada = await world.someone("ada")
     async with ada.http.stream(
         "POST", "/backend-api/f/conversation", json=message(ENDLESS)
@@ -77,13 +77,13 @@ async def test_deleting_for_good_stops_the_answer(world: World) -> None:
     assert await _set_visible(ada, conversation_id, True) == 404
 
 
-async def test_a_server_erases_at_start_what_was_left_to_be_erased(settings: Settings) -> None:
-    async with open_house(settings, ScriptedEngine()) as house:
-        user = await house.services.store.accounts.create("Ada", "", "member")
+async def test_a_server_finishes_pending_erasures_at_start(settings: Settings) -> None:
+    async with open_app(settings, ScriptedEngine()) as app:
+        user = await app.services.store.accounts.create("Ada", "", "member")
     _fill(settings.database, user.id, hidden_at=time.time() - 61)
-    async with open_house(settings, ScriptedEngine()) as house, asyncio.timeout(60):
-        while _num_conversations(settings.database) or _is_left(settings.database, b"quince"):
-            await house.services.store.check()
+    async with open_app(settings, ScriptedEngine()) as app, asyncio.timeout(60):
+        while _num_conversations(settings.database) or _is_stored(settings.database, b"quince"):
+            await app.services.store.check()
 
 
 def _fill(path: Path, user_id: str, hidden_at: float) -> None:
@@ -105,11 +105,11 @@ def _num_conversations(path: Path) -> int:
         connection.close()
 
 
-def _is_left(path: Path, word: bytes) -> bool:
+def _is_stored(path: Path, word: bytes) -> bool:
     return any(word in file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
 
 
-class _Told(logging.Handler):
+class _LogRecorder(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.lines: asyncio.Queue[str] = asyncio.Queue()
@@ -118,17 +118,17 @@ class _Told(logging.Handler):
         self.lines.put_nowait(record.getMessage())
 
 
-async def test_erasing_goes_on_when_the_store_cannot_be_used(tmp_path: Path) -> None:
+async def test_erasing_continues_after_the_store_was_down(tmp_path: Path) -> None:
     store = await Store.open(tmp_path / "hitsend.db")
     await store.close()
-    told, log = _Told(), logging.getLogger("hitsend.server.erasing")
-    log.addHandler(told)
-    erasing = asyncio.create_task(erase_forever(store, look_s=0.001))
+    recorder, log = _LogRecorder(), logging.getLogger("hitsend.server.data.erase")
+    log.addHandler(recorder)
+    erasing = asyncio.create_task(erase_expired_forever(store, check_s=0.001))
     try:
         async with asyncio.timeout(5):
-            lines = [await told.lines.get() for _ in range(7)]
+            lines = [await recorder.lines.get() for _ in range(7)]
     finally:
-        log.removeHandler(told)
+        log.removeHandler(recorder)
         erasing.cancel()
         await asyncio.wait({erasing})
     assert lines == [

@@ -1,16 +1,16 @@
-"""An answer that is continued is given to the engine in the tokens it was written in."""
+"""A continued answer reaches the engine as the tokens it was generated with."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from tests.server.world import Heard, Someone, World
+from tests.server.world import AnswerStream, Someone, World
 
 from hitsend.engine import ModelFacts, Prompt, Script, ScriptedEngine
-from hitsend.messages import Begun, Message, Tool
-from hitsend.server.app import open_house
-from hitsend.server.serving import listening
+from hitsend.messages import Message, PartialAnswer, Tool
+from hitsend.server.app import open_app
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 
 STORY = "Once upon a time there was a lighthouse keeper."
@@ -18,7 +18,7 @@ OTHER = "another"
 
 
 class Recording(ScriptedEngine):
-    """Keeps what it was given last, and answers to a second name."""
+    """Records its last prompt, and has a second model."""
 
     given: Sequence[Message] = ()
 
@@ -33,14 +33,16 @@ class Recording(ScriptedEngine):
         return await super().encode(model, messages, tools)
 
 
-async def go_on(who: Someone, heard: Heard, conversation_id: str, **changes: Any) -> Heard:
-    assert heard.answer
+async def continue_answer(
+    who: Someone, stream: AnswerStream, conversation_id: str, **changes: Any
+) -> AnswerStream:
+    assert stream.answer
     return await who.send(
         "",
         action="continue",
         messages=[],
         conversation_id=conversation_id,
-        parent_message_id=heard.answer["id"],
+        parent_message_id=stream.answer["id"],
         **changes,
     )
 
@@ -50,28 +52,30 @@ def engine() -> Recording:
     return Recording([Script(STORY)] * 3)
 
 
-async def test_they_are_those_of_every_turn_that_wrote_it(
+async def test_a_continued_answer_has_the_exact_tokens_of_all_its_turns(
     settings: Settings, engine: Recording
 ) -> None:
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(open_house(settings, engine))
-        world = World(house, await stack.enter_async_context(listening(house)), stack)
+        app = await stack.enter_async_context(open_app(settings, engine))
+        world = World(app, await stack.enter_async_context(listen(app)), stack)
         ada = await world.someone("ada")
         cut = await ada.send("Tell me a story.", sampling={"max_tokens": 3})
-        more = await go_on(ada, cut, cut.conversation_id, sampling={"max_tokens": 2})
-        await go_on(ada, more, cut.conversation_id)
+        more = await continue_answer(ada, cut, cut.conversation_id, sampling={"max_tokens": 2})
+        await continue_answer(ada, more, cut.conversation_id)
     begun = engine.given[-1]
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, PartialAnswer)
     assert begun.token_ids == (await engine.tokenize("auto", STORY)).ids[:5]
 
 
-async def test_another_model_is_given_the_text(settings: Settings, engine: Recording) -> None:
+async def test_another_model_gets_the_text_in_place_of_tokens(
+    settings: Settings, engine: Recording
+) -> None:
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(open_house(settings, engine))
-        world = World(house, await stack.enter_async_context(listening(house)), stack)
+        app = await stack.enter_async_context(open_app(settings, engine))
+        world = World(app, await stack.enter_async_context(listen(app)), stack)
         ada = await world.someone("ada")
         cut = await ada.send("Tell me a story.", sampling={"max_tokens": 3})
-        await go_on(ada, cut, cut.conversation_id, model=OTHER)
+        await continue_answer(ada, cut, cut.conversation_id, model=OTHER)
     begun = engine.given[-1]
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, PartialAnswer)
     assert (begun.text, begun.token_ids) == (cut.text, ())

@@ -1,4 +1,4 @@
-"""Folders, pins and the lists of the sidebar, as the page asks for them."""
+"""Folders, pins and the lists of the sidebar."""
 
 from typing import Any
 
@@ -45,10 +45,10 @@ async def test_conversations_are_filed_pinned_and_listed_accordingly(world: Worl
     assert await _listed(ada, folder_id=folder_id) == []
 
 
-async def test_a_search_says_which_message_has_the_words(world: World) -> None:
+async def test_a_search_names_the_message_that_matched(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send("!script\na needle here")
-    conversation_id = heard.conversation_id
+    stream = await ada.send("!script\na needle here")
+    conversation_id = stream.conversation_id
     assert await _change(ada, conversation_id, title="Haystack", is_archived=True) == 200
     found = await ada.http.get("/backend-api/conversations", params={"q": "needle here"})
     (item,) = found.json()["items"]
@@ -86,14 +86,14 @@ async def test_a_folder_needs_a_name(world: World, name: object) -> None:
 
 
 @pytest.mark.parametrize("query", [{"is_pinned": "yes"}, {"is_archived": "1"}])
-async def test_a_claim_is_true_or_false(world: World, query: dict[str, str]) -> None:
+async def test_a_boolean_parameter_is_true_or_false(world: World, query: dict[str, str]) -> None:
     ada = await world.someone("ada")
     refused = await ada.http.get("/backend-api/conversations", params=query)
     assert refused.status_code == 400
     assert "true or false" in refused.json()["error"]["message"]
 
 
-async def test_a_folder_that_is_not_there_takes_nothing(world: World) -> None:
+async def test_a_missing_folder_is_not_found(world: World) -> None:
     ada = await world.someone("ada")
     conversation_id = (await ada.send("!script\nhello")).conversation_id
     assert await _change(ada, conversation_id, folder_id="nowhere", title="changed") == 404

@@ -1,4 +1,4 @@
-"""The gate: who has to work before they may send, how it is done, and every way around it."""
+"""The proof-of-work gate: who needs a proof, how it is redeemed, and attempts to bypass it."""
 
 import asyncio
 import time
@@ -13,38 +13,48 @@ import pytest
 from tests.server.world import Someone, World, message
 
 from hitsend.engine import ScriptedEngine
-from hitsend.errors import PassExpired, PassInvalid, ProofNeeded, TooFast
-from hitsend.server.app import open_house
-from hitsend.server.gate import EARNED_S, HALF_LIFE_S, MAX_SCORES, RENEWABLE_S, SEED_S, Gate
-from hitsend.server.passes import sign
-from hitsend.server.proofs import MAX_REDEEMED, Challenge, Earned, Holder
-from hitsend.server.routes.telemetry import REPORTS_A_MINUTE
-from hitsend.server.serving import listening
+from hitsend.errors import ProofNeeded, TokenExpired, TokenInvalid, TooFast
+from hitsend.server.app import open_app
+from hitsend.server.auth.signed_tokens import sign
+from hitsend.server.limits.proof_of_work import (
+    HALF_LIFE_S,
+    MAX_SCORES,
+    MAX_USED_SEEDS,
+    PROOF_TOKEN_S,
+    RENEWABLE_S,
+    SEED_S,
+    Challenge,
+    Gate,
+    GateClient,
+    ProofToken,
+)
+from hitsend.server.routes.telemetry import REPORTS_PER_MINUTE
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import Limit
-from hitsend.wire.proof import difficulty_of, is_solved, solve
+from hitsend.wire.proof_of_work import difficulty_for_bits, is_solved, solve
 
 TOKEN = "hitsend-sentinel-token"
 BITS = 10
-ADA = Holder("ada", "laptop")
+ADA = GateClient("ada", "laptop")
 SENTINEL = "/backend-api/sentinel"
 
 
 @pytest.fixture
 async def guarded(settings: Settings) -> AsyncGenerator[World]:
-    """A world where everybody has to work."""
+    """A world in which every browser needs a proof."""
     strict = msgspec.structs.replace(settings, gate="always", gate_difficulty=BITS)
     async with AsyncExitStack() as stack:
-        yield await opened(stack, strict)
+        yield await get_challenge(stack, strict)
 
 
-async def opened(stack: AsyncExitStack, settings: Settings) -> World:
-    house = await stack.enter_async_context(open_house(settings, ScriptedEngine()))
-    url = await stack.enter_async_context(listening(house))
-    return World(house, url, await stack.enter_async_context(AsyncExitStack()))
+async def get_challenge(stack: AsyncExitStack, settings: Settings) -> World:
+    app = await stack.enter_async_context(open_app(settings, ScriptedEngine()))
+    url = await stack.enter_async_context(listen(app))
+    return World(app, url, await stack.enter_async_context(AsyncExitStack()))
 
 
-async def asked(someone: Someone) -> dict[str, Any]:
+async def get_challenge_response(someone: Someone) -> dict[str, Any]:
     answer = await someone.http.post(
         f"{SENTINEL}/chat-requirements/prepare", json={"p": "hs1.Wzdd"}
     )
@@ -53,19 +63,19 @@ async def asked(someone: Someone) -> dict[str, Any]:
     return requirements
 
 
-def solved(requirements: dict[str, Any]) -> dict[str, str]:
-    """What is to be shown for it."""
+def solve_challenge(requirements: dict[str, Any]) -> dict[str, str]:
+    """Returns the solution of a challenge."""
     work = requirements["proofofwork"]
     answer = solve(work["seed"], work["difficulty"], "test")
     return {"prepare_token": requirements["prepare_token"], "proofofwork": answer}
 
 
-async def show(someone: Someone, proof: dict[str, str]) -> httpx2.Response:
+async def redeem(someone: Someone, proof: dict[str, str]) -> httpx2.Response:
     return await someone.http.post(f"{SENTINEL}/chat-requirements/finalize", json=proof)
 
 
 async def work(someone: Someone) -> str:
-    shown = await show(someone, solved(await asked(someone)))
+    shown = await redeem(someone, solve_challenge(await get_challenge_response(someone)))
     assert shown.status_code == 200, shown.text
     return str(shown.json()["token"])
 
@@ -81,28 +91,38 @@ def check_refused(answer: httpx2.Response, status: int, code: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
 
 
-async def test_by_default_nobody_is_asked_for_anything(world: World) -> None:
+async def test_by_default_no_proof_is_asked_for(world: World) -> None:
     ada = await world.someone("ada")
-    requirements = await asked(ada)
+    requirements = await get_challenge_response(ada)
     assert requirements["proofofwork"]["required"] is False
     assert requirements["turnstile"] == {"required": False}
-    shown = await show(ada, {"prepare_token": requirements["prepare_token"]})
-    assert shown.json()["expire_after"] == EARNED_S
+    shown = await redeem(ada, {"prepare_token": requirements["prepare_token"]})
+    assert shown.json()["expire_after"] == PROOF_TOKEN_S
     assert (await send(ada)).status_code == 200
 
 
-async def test_who_did_the_work_may_send_again_and_again(guarded: World) -> None:
+async def test_a_proof_token_can_be_used_for_many_sends(guarded: World) -> None:
     ada = await guarded.someone("ada")
     check_refused(await send(ada), 403, "proof_of_work_required")
-    requirements = await asked(ada)
+    requirements = await get_challenge_response(ada)
     assert requirements["proofofwork"]["required"] is True
-    assert requirements["proofofwork"]["difficulty"] == difficulty_of(BITS)
+    assert requirements["proofofwork"]["difficulty"] == difficulty_for_bits(BITS)
     assert len(bytes.fromhex(requirements["proofofwork"]["seed"])) == 16
-    earned = (await show(ada, solved(requirements))).json()
-    assert earned["expire_after"] == EARNED_S
-    assert abs(earned["expire_at"] - time.time() - EARNED_S) < 5
+    earned = (await redeem(ada, solve_challenge(requirements))).json()
+    assert earned["expire_after"] == PROOF_TOKEN_S
+    assert abs(earned["expire_at"] - time.time() - PROOF_TOKEN_S) < 5
     for _ in range(3):
         assert (await send(ada, earned["token"])).status_code == 200
+
+
+async def test_a_proof_token_is_taken_under_its_public_name_too(guarded: World) -> None:
+    ada = await guarded.someone("ada")
+    headers = {"openai-sentinel-chat-requirements-token": await work(ada)}
+    body = message("!script\nhello")
+    response = await ada.http.post("/backend-api/f/conversation", json=body, headers=headers)
+    assert response.status_code == 200
+    renewed = await ada.http.post(f"{SENTINEL}/ping", headers=headers)
+    assert (await send(ada, renewed.json()["token"])).status_code == 200
 
 
 async def test_a_message_that_was_refused_is_not_stored(guarded: World) -> None:
@@ -111,48 +131,48 @@ async def test_a_message_that_was_refused_is_not_stored(guarded: World) -> None:
     assert (await ada.http.get("/backend-api/conversations")).json()["items"] == []
 
 
-async def test_a_program_with_a_key_is_never_asked(guarded: World) -> None:
+async def test_an_api_key_needs_no_proof(guarded: World) -> None:
     ada = await guarded.someone("ada")
     ada.http.cookies.clear()
     ada.http.headers["authorization"] = f"Bearer {ada.key}"
-    assert (await asked(ada))["proofofwork"]["required"] is False
+    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
     assert (await send(ada)).status_code == 200
 
 
 async def test_a_wrong_answer_earns_nothing_and_the_right_one_still_does(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    proof = solved(await asked(ada))
+    proof = solve_challenge(await get_challenge_response(ada))
     for wrong in ("", "hs1.", "hs1.WzFd", proof["proofofwork"].removeprefix("hs1.")):
-        shown = await show(ada, proof | {"proofofwork": wrong})
+        shown = await redeem(ada, proof | {"proofofwork": wrong})
         check_refused(shown, 403, "proof_of_work_required")
     del (nothing := dict(proof))["proofofwork"]
-    check_refused(await show(ada, nothing), 403, "proof_of_work_required")
-    assert (await show(ada, proof)).status_code == 200
+    check_refused(await redeem(ada, nothing), 403, "proof_of_work_required")
+    assert (await redeem(ada, proof)).status_code == 200
 
 
-async def test_less_work_than_was_asked_for_does_not_do(guarded: World) -> None:
+async def test_a_solution_below_the_difficulty_is_refused(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    requirements = await asked(ada)
+    requirements = await get_challenge_response(ada)
     seed = requirements["proofofwork"]["seed"]
-    easier = (solve(seed, difficulty_of(BITS - 4), str(nonce)) for nonce in count())
-    less = next(each for each in easier if not is_solved(seed, difficulty_of(BITS), each))
-    shown = await show(ada, solved(requirements) | {"proofofwork": less})
+    easier = (solve(seed, difficulty_for_bits(BITS - 4), str(nonce)) for nonce in count())
+    less = next(each for each in easier if not is_solved(seed, difficulty_for_bits(BITS), each))
+    shown = await redeem(ada, solve_challenge(requirements) | {"proofofwork": less})
     check_refused(shown, 403, "proof_of_work_required")
 
 
-async def test_a_proof_counts_once_however_many_show_it_at_once(guarded: World) -> None:
+async def test_a_proof_is_redeemed_once_even_in_parallel(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    proof = solved(await asked(ada))
-    shown = await asyncio.gather(*(show(ada, proof) for _ in range(20)))
+    proof = solve_challenge(await get_challenge_response(ada))
+    shown = await asyncio.gather(*(redeem(ada, proof) for _ in range(20)))
     assert sorted(each.status_code for each in shown) == [200] + [401] * 19
-    check_refused(await show(ada, proof), 401, "token_invalid")
+    check_refused(await redeem(ada, proof), 401, "token_invalid")
 
 
-async def test_nobody_uses_what_another_account_was_given(guarded: World) -> None:
+async def test_a_token_of_another_user_is_refused(guarded: World) -> None:
     ada, eve = await guarded.someone("ada"), await guarded.someone("eve")
-    proof = solved(await asked(ada))
-    check_refused(await show(eve, proof), 401, "token_invalid")
-    token = (await show(ada, proof)).json()["token"]
+    proof = solve_challenge(await get_challenge_response(ada))
+    check_refused(await redeem(eve, proof), 401, "token_invalid")
+    token = (await redeem(ada, proof)).json()["token"]
     check_refused(await send(eve, token), 403, "proof_of_work_required")
     pinged = await eve.http.post(f"{SENTINEL}/ping", headers={TOKEN: token})
     check_refused(pinged, 401, "token_invalid")
@@ -162,20 +182,20 @@ async def test_nobody_uses_what_another_account_was_given(guarded: World) -> Non
     check_refused(exchanged, 401, "token_invalid")
 
 
-async def test_what_one_browser_earned_is_of_no_use_in_another(guarded: World) -> None:
+async def test_a_token_of_another_browser_is_refused(guarded: World) -> None:
     ada = await guarded.someone("ada")
     ada.http.headers["oai-device-id"] = "laptop"
-    proof = solved(await asked(ada))
+    proof = solve_challenge(await get_challenge_response(ada))
     ada.http.headers["oai-device-id"] = "phone"
-    check_refused(await show(ada, proof), 401, "token_invalid")
+    check_refused(await redeem(ada, proof), 401, "token_invalid")
     ada.http.headers["oai-device-id"] = "laptop"
-    token = (await show(ada, proof)).json()["token"]
+    token = (await redeem(ada, proof)).json()["token"]
     assert (await send(ada, token)).status_code == 200
     ada.http.headers["oai-device-id"] = "phone"
     check_refused(await send(ada, token), 403, "proof_of_work_required")
 
 
-async def test_a_strange_device_is_none(guarded: World) -> None:
+async def test_a_malformed_device_id_is_ignored(guarded: World) -> None:
     ada = await guarded.someone("ada")
     token = await work(ada)
     for strange in ("", "x" * 65, "a b", "a\tb"):
@@ -185,12 +205,12 @@ async def test_a_strange_device_is_none(guarded: World) -> None:
 
 async def test_forged_tokens_and_those_of_another_kind_are_refused(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    proof = solved(await asked(ada))
+    proof = solve_challenge(await get_challenge_response(ada))
     token = await work(ada)
     for forged in ("", ".", "x" * 5000, token[:-2], proof["prepare_token"]):
         check_refused(await send(ada, forged), 403, "proof_of_work_required")
     for forged in ("", ".", "é", "a.b", proof["prepare_token"][:-2], token):
-        check_refused(await show(ada, proof | {"prepare_token": forged}), 401, "token_invalid")
+        check_refused(await redeem(ada, proof | {"prepare_token": forged}), 401, "token_invalid")
     check_refused(await ada.http.post(f"{SENTINEL}/ping"), 401, "token_invalid")
 
 
@@ -205,7 +225,7 @@ async def test_bodies_are_bounded(guarded: World) -> None:
 
 async def test_an_expired_token_is_refused_and_says_so(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    expired = earned(ada.user_id, guarded.house.secret, held_s=-1)
+    expired = get_proof_token(ada.user_id, guarded.app.secret, held_s=-1)
     refused = await send(ada, expired)
     check_refused(refused, 403, "proof_of_work_required")
     assert "expired" in refused.json()["detail"]
@@ -213,28 +233,28 @@ async def test_an_expired_token_is_refused_and_says_so(guarded: World) -> None:
     check_refused(pinged, 401, "token_expired")
 
 
-async def test_what_signs_the_pages_token_signs_no_pass(guarded: World) -> None:
+async def test_the_csrf_secret_signs_no_other_token(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    signed = earned(ada.user_id, guarded.house.csrf_secret, held_s=60)
+    signed = get_proof_token(ada.user_id, guarded.app.csrf_secret, held_s=60)
     check_refused(await send(ada, signed), 403, "proof_of_work_required")
 
 
 async def test_a_token_is_kept_alive_for_an_hour(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    old = earned(ada.user_id, guarded.house.secret, held_s=10)
+    old = get_proof_token(ada.user_id, guarded.app.secret, held_s=10)
     renewed = await ada.http.post(f"{SENTINEL}/ping", headers={TOKEN: old})
-    assert renewed.json()["expire_after"] == EARNED_S
+    assert renewed.json()["expire_after"] == PROOF_TOKEN_S
     assert (await send(ada, renewed.json()["token"])).status_code == 200
-    too_old = earned(ada.user_id, guarded.house.secret, held_s=10, age_s=RENEWABLE_S)
+    too_old = get_proof_token(ada.user_id, guarded.app.secret, held_s=10, age_s=RENEWABLE_S)
     refused = await ada.http.post(f"{SENTINEL}/ping", headers={TOKEN: too_old})
     check_refused(refused, 401, "token_expired")
 
 
-def earned(user_id: str, secret: bytes, held_s: float, age_s: float = 500.0) -> str:
+def get_proof_token(user_id: str, secret: bytes, held_s: float, age_s: float = 500.0) -> str:
     now = time.time()
     return sign(
         secret,
-        Earned(
+        ProofToken(
             user_id=user_id,
             device="-",
             bits=BITS,
@@ -246,80 +266,80 @@ def earned(user_id: str, secret: bytes, held_s: float, age_s: float = 500.0) -> 
 
 async def test_a_used_seed_is_exchanged_for_a_fresh_one(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    requirements = await asked(ada)
-    await show(ada, solved(requirements))
+    requirements = await get_challenge_response(ada)
+    await redeem(ada, solve_challenge(requirements))
     exchanged = await ada.http.post(
         f"{SENTINEL}/req",
         json={"prepare_token": requirements["prepare_token"], "flow": "conversation"},
     )
     assert exchanged.json()["proofofwork"]["seed"] != requirements["proofofwork"]["seed"]
-    assert (await show(ada, solved(exchanged.json()))).status_code == 200
+    assert (await redeem(ada, solve_challenge(exchanged.json()))).status_code == 200
 
 
-async def test_work_is_asked_for_while_many_answers_are_written(settings: Settings) -> None:
+async def test_a_busy_server_asks_for_proofs(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
-        world = await opened(stack, msgspec.structs.replace(settings, max_turns=2))
+        world = await get_challenge(stack, msgspec.structs.replace(settings, max_turns=2))
         ada, eve = await world.someone("ada"), await world.someone("eve")
-        heard = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
+        stream = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
         check_refused(await send(eve), 403, "proof_of_work_required")
         assert (await send(eve, await work(eve))).status_code == 200
         await ada.http.post(
-            "/backend-api/stop_conversation", json={"conversation_id": heard.conversation_id}
+            "/backend-api/stop_conversation", json={"conversation_id": stream.conversation_id}
         )
         assert (await send(eve)).status_code == 200
 
 
-async def test_who_is_refused_again_and_again_has_to_work(world: World) -> None:
+async def test_a_user_refused_often_needs_a_proof(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
     for _ in range(11):
-        await show(eve, {"prepare_token": "forged"})
-    assert (await asked(eve))["proofofwork"]["required"] is True
+        await redeem(eve, {"prepare_token": "forged"})
+    assert (await get_challenge_response(eve))["proofofwork"]["required"] is True
     check_refused(await send(eve), 403, "proof_of_work_required")
     assert (await send(eve, await work(eve))).status_code == 200
-    assert (await asked(ada))["proofofwork"]["required"] is False
+    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
 
 
 async def test_only_refused_sends_resumes_and_proofs_count(world: World) -> None:
-    ada, store = await world.someone("ada"), world.house.services.store
+    ada, store = await world.someone("ada"), world.app.services.store
     for _ in range(11):
         assert (await ada.http.get("/backend-api/people")).status_code == 403
-    for _ in range(REPORTS_A_MINUTE + 11):
+    for _ in range(REPORTS_PER_MINUTE + 11):
         reported = await ada.http.post("/backend-api/lat/r", json={})
     assert reported.status_code == 429
     await store.limits.set("user", ada.user_id, Limit(tokens_per_day=0))
     for _ in range(11):
         check_refused(await send(ada), 429, "quota_exceeded")
-    assert (await asked(ada))["proofofwork"]["required"] is False
+    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
     await store.limits.set("user", ada.user_id, Limit(requests_per_minute=0))
     for _ in range(11):
         await send(ada)
-    assert (await asked(ada))["proofofwork"]["required"] is True
+    assert (await get_challenge_response(ada))["proofofwork"]["required"] is True
 
 
 @pytest.mark.parametrize("limit", [Limit(requests_per_minute=0), Limit(tokens_per_minute=0)])
-async def test_nobody_works_for_what_others_do_at_their_address(world: World, limit: Limit) -> None:
-    ada, store = await world.someone("ada"), world.house.services.store
+async def test_refusals_of_a_shared_address_do_not_count(world: World, limit: Limit) -> None:
+    ada, store = await world.someone("ada"), world.app.services.store
     await store.limits.set("address", "", limit)
     for _ in range(11):
         check_refused(await send(ada), 429, "rate_limit_exceeded")
-    assert (await asked(ada))["proofofwork"]["required"] is False
+    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
 
 
-async def test_a_forged_token_to_read_on_with_counts(world: World) -> None:
+async def test_a_forged_resume_token_counts_as_a_refusal(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send("!script\nhello")
-    body = {"conversation_id": heard.conversation_id}
+    stream = await ada.send("!script\nhello")
+    body = {"conversation_id": stream.conversation_id}
     forged = {"x-conduit-token": "forged"}
     for _ in range(11):
         resumed = await ada.http.post(
             "/backend-api/f/conversation/resume", json=body, headers=forged
         )
         check_refused(resumed, 401, "token_invalid")
-    assert (await asked(ada))["proofofwork"]["required"] is True
+    assert (await get_challenge_response(ada))["proofofwork"]["required"] is True
 
 
 class Surroundings:
-    """How a gate finds the house, and the time, in tests that change them."""
+    """The load and the time that a gate sees, which a test can change."""
 
     def __init__(self, mode: Any = "auto", bits: int = 12) -> None:
         self.load = 0.0
@@ -330,8 +350,8 @@ class Surroundings:
     def _now(self) -> float:
         return time.time() + self.ahead_s
 
-    def worked(self) -> str:
-        token, challenge = self.gate.challenge(ADA)
+    def solve_and_redeem(self) -> str:
+        token, challenge = self.gate.issue_challenge(ADA)
         answer = solve(challenge.seed, challenge.difficulty, "test")
         return self.gate.redeem(ADA, token, answer)[0]
 
@@ -339,13 +359,13 @@ class Surroundings:
 @pytest.mark.parametrize(
     ("load", "bits"), [(0.0, 0), (0.49, 0), (0.5, 12), (0.75, 14), (0.9, 16), (1.0, 16)]
 )
-def test_load_raises_what_is_asked(load: float, bits: int) -> None:
+def test_load_raises_the_difficulty(load: float, bits: int) -> None:
     around = Surroundings()
     around.load = load
     assert around.gate.bits(ADA) == bits
 
 
-def test_never_means_never_and_always_begins_at_once() -> None:
+def test_the_modes_off_and_always_ignore_the_load() -> None:
     off, always = Surroundings("off"), Surroundings("always")
     assert always.gate.bits(ADA) == 12
     off.load = always.load = 1.0
@@ -353,27 +373,27 @@ def test_never_means_never_and_always_begins_at_once() -> None:
     assert always.gate.bits(ADA) == 18
 
 
-def test_what_is_asked_has_an_end() -> None:
+def test_the_difficulty_has_a_maximum() -> None:
     around = Surroundings("always", bits=20)
     around.load = 1.0
     for _ in range(200):
-        around.gate.blame("ada")
+        around.gate.record_refusal("ada")
     assert around.gate.bits(ADA) == 24
 
 
-def test_refusals_are_forgotten() -> None:
+def test_refusals_decay() -> None:
     around = Surroundings()
     for _ in range(16):
-        around.gate.blame("ada")
+        around.gate.record_refusal("ada")
     assert around.gate.bits(ADA) == 12
-    assert around.gate.bits(Holder("eve", "laptop")) == 0
+    assert around.gate.bits(GateClient("eve", "laptop")) == 0
     around.ahead_s = HALF_LIFE_S
     assert around.gate.bits(ADA) == 0
 
 
-def test_a_small_rise_stops_nobody_and_a_large_one_asks_for_more() -> None:
+def test_a_token_survives_a_small_rise_of_the_difficulty_but_not_a_large_one() -> None:
     around = Surroundings("always", bits=4)
-    token = around.worked()
+    token = around.solve_and_redeem()
     around.load = 0.75
     assert around.gate.bits(ADA) == 8
     around.gate.check(ADA, token)
@@ -383,12 +403,12 @@ def test_a_small_rise_stops_nobody_and_a_large_one_asks_for_more() -> None:
     for again in (around.gate.check, around.gate.renew):
         with pytest.raises(ProofNeeded, match="More work"):
             again(ADA, token)
-    around.gate.check(ADA, around.worked())
+    around.gate.check(ADA, around.solve_and_redeem())
 
 
-def test_no_work_is_never_enough_where_some_is_asked_for() -> None:
+def test_a_token_without_work_is_refused_once_work_is_needed() -> None:
     around = Surroundings(bits=4)
-    token = around.worked()
+    token = around.solve_and_redeem()
     around.gate.renew(ADA, token)
     around.load = 0.5
     assert around.gate.bits(ADA) == 4
@@ -397,65 +417,65 @@ def test_no_work_is_never_enough_where_some_is_asked_for() -> None:
             again(ADA, token)
 
 
-def test_however_often_one_was_refused_a_while_is_enough() -> None:
+def test_the_refusal_score_is_capped() -> None:
     around = Surroundings()
     for _ in range(10_000):
-        around.gate.blame("ada")
+        around.gate.record_refusal("ada")
     assert around.gate.bits(ADA) > 12
     around.ahead_s = 4 * HALF_LIFE_S
     assert around.gate.bits(ADA) == 0
 
 
-def test_whoever_was_not_refused_for_the_longest_time_is_forgotten_first() -> None:
+def test_the_user_with_the_oldest_refusal_is_evicted_first() -> None:
     around = Surroundings()
     for _ in range(16):
-        around.gate.blame("ada")
-        around.gate.blame("eve")
-    around.gate.blame("ada")
+        around.gate.record_refusal("ada")
+        around.gate.record_refusal("eve")
+    around.gate.record_refusal("ada")
     for number in range(MAX_SCORES - 1):
-        around.gate.blame(f"somebody {number}")
+        around.gate.record_refusal(f"somebody {number}")
     assert around.gate.bits(ADA) == 12
-    assert around.gate.bits(Holder("eve", "laptop")) == 0
+    assert around.gate.bits(GateClient("eve", "laptop")) == 0
 
 
-def test_a_seed_expires_before_its_token_and_both_do() -> None:
+def test_a_seed_expires_before_its_challenge() -> None:
     around = Surroundings("always", bits=4)
-    token, challenge = around.gate.challenge(ADA)
+    token, challenge = around.gate.issue_challenge(ADA)
     answer = solve(challenge.seed, challenge.difficulty, "test")
     around.ahead_s = SEED_S
-    with pytest.raises(PassExpired, match="seed"):
+    with pytest.raises(TokenExpired, match="seed"):
         around.gate.redeem(ADA, token, answer)
     fresh, challenge = around.gate.exchange(ADA, token)
     around.gate.redeem(ADA, fresh, solve(challenge.seed, challenge.difficulty, "test"))
     around.ahead_s = -2 * 3600
-    old, _ = around.gate.challenge(ADA)
-    with pytest.raises(PassExpired):
+    old, _ = around.gate.issue_challenge(ADA)
+    with pytest.raises(TokenExpired):
         around.gate.exchange(ADA, old)
 
 
-def test_no_challenge_outlives_the_memory_of_what_was_redeemed() -> None:
+def test_no_challenge_outlives_the_process_that_issued_it() -> None:
     before, after = Surroundings("always", bits=4), Surroundings("always", bits=4)
-    token, challenge = before.gate.challenge(ADA)
+    token, challenge = before.gate.issue_challenge(ADA)
     answer = solve(challenge.seed, challenge.difficulty, "test")
-    with pytest.raises(PassInvalid):
+    with pytest.raises(TokenInvalid):
         after.gate.redeem(ADA, token, answer)
-    after.gate.check(ADA, before.worked())
+    after.gate.check(ADA, before.solve_and_redeem())
 
 
-def test_one_person_redeems_so_many_and_others_are_not_held_up() -> None:
+def test_redeemed_proofs_are_limited_per_user() -> None:
     around = Surroundings("always", bits=1)
-    for _ in range(MAX_REDEEMED):
-        around.worked()
+    for _ in range(MAX_USED_SEEDS):
+        around.solve_and_redeem()
     with pytest.raises(TooFast):
-        around.worked()
-    eve = Holder("eve", "laptop")
-    token, challenge = around.gate.challenge(eve)
+        around.solve_and_redeem()
+    eve = GateClient("eve", "laptop")
+    token, challenge = around.gate.issue_challenge(eve)
     around.gate.redeem(eve, token, solve(challenge.seed, challenge.difficulty, "test"))
     around.ahead_s = SEED_S
-    around.worked()
+    around.solve_and_redeem()
 
 
-def test_a_challenge_signed_with_the_houses_secret_is_not_ours() -> None:
+def test_a_challenge_signed_with_the_general_secret_is_refused() -> None:
     around = Surroundings("always")
     challenge = Challenge(
         user_id="ada",
@@ -465,5 +485,5 @@ def test_a_challenge_signed_with_the_houses_secret_is_not_ours() -> None:
         seed_until=time.time() + 60,
         expires_at=time.time() + 60,
     )
-    with pytest.raises(PassInvalid):
+    with pytest.raises(TokenInvalid):
         around.gate.redeem(ADA, sign(b"secret", challenge), "")

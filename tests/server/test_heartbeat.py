@@ -1,4 +1,4 @@
-"""A stream that has nothing to say says that it is alive."""
+"""A silent stream sends heartbeats."""
 
 from pathlib import Path
 
@@ -15,6 +15,6 @@ def settings(tmp_path: Path) -> Settings:
 
 async def test_a_silent_answer_sends_comments_that_no_reader_sees(world: World) -> None:
     ada = await world.someone("ada")
-    heard = await ada.send("!script first=200ms\nat last")
-    assert b"\n: ping " in heard.raw
-    assert heard.text == "at last"
+    stream = await ada.send("!script first=200ms\nat last")
+    assert b"\n: ping " in stream.raw
+    assert stream.text == "at last"

@@ -1,4 +1,4 @@
-"""Models over HTTP: which there are, how fast they are, and fetching another."""
+"""Models over HTTP: list, speed, download, remove."""
 
 import asyncio
 from typing import Any
@@ -15,8 +15,8 @@ async def models_of(who: Someone) -> dict[str, Any]:
     return listed
 
 
-async def until_fetched(who: Someone) -> list[int]:
-    """What the status told of the download, until it was over."""
+async def wait_for_download(who: Someone) -> list[int]:
+    """Returns the statuses of a download until it ended."""
     seen: list[int] = []
     async with asyncio.timeout(20):
         while downloads := (await who.http.get("/backend-api/status")).json()["downloads"]:
@@ -24,7 +24,7 @@ async def until_fetched(who: Someone) -> list[int]:
     return seen
 
 
-async def test_a_model_says_what_it_is_good_at_and_how_fast_its_answers_were(
+async def test_a_model_lists_its_strengths_and_its_speed(
     world: World,
 ) -> None:
     ada = await world.someone("ada")
@@ -33,42 +33,44 @@ async def test_a_model_says_what_it_is_good_at_and_how_fast_its_answers_were(
     assert model["good_at"] == ["short_answers", "tools"]
 
 
-async def test_a_fetched_model_can_be_asked_and_removed(world: World) -> None:
+async def test_a_downloaded_model_can_be_used_and_removed(world: World) -> None:
     ada = await world.someone("ada", "admin")
     (offer,) = (await models_of(ada))["offers"]
     assert (offer["name"], offer["is_here"]) == ("scripted-small", False)
     assert (await ada.http.post(f"{SMALL}/pull")).status_code == 202
     assert (await ada.http.post(f"{SMALL}/pull")).status_code == 202
-    told = await until_fetched(ada)
-    assert told == sorted(told)
-    assert told[-1] < offer["num_bytes"]
+    progress = await wait_for_download(ada)
+    assert progress == sorted(progress)
+    assert progress[-1] < offer["num_bytes"]
 
     listed = await models_of(ada)
     assert [model["name"] for model in listed["models"]] == ["scripted", "scripted-small"]
     assert listed["offers"][0]["is_here"]
     assert listed["default_model"] == "scripted"
     assert (await ada.http.post(f"{SMALL}/pull")).status_code == 409
-    heard = await ada.send("!script\nfrom the small one", model="scripted-small")
-    assert heard.answer
-    assert heard.answer["metadata"]["model_slug"] == "scripted-small"
+    stream = await ada.send("!script\nfrom the small one", model="scripted-small")
+    assert stream.answer
+    assert stream.answer["metadata"]["model_slug"] == "scripted-small"
 
     assert (await ada.http.delete(SMALL)).status_code == 204
     assert len((await models_of(ada))["models"]) == 1
     assert (await ada.http.delete(SMALL)).status_code == 404
 
 
-async def test_a_download_can_be_given_up(world: World) -> None:
+async def test_a_download_can_be_cancelled(world: World) -> None:
     ada = await world.someone("ada", "admin")
     await ada.http.post(f"{SMALL}/pull")
     assert (await ada.http.delete(SMALL)).status_code == 204
     assert (await ada.http.get("/backend-api/status")).json()["downloads"] == []
 
 
-async def test_the_default_model_stays_and_unknown_ones_are_not_there(world: World) -> None:
+async def test_the_default_model_cannot_be_removed_and_unknown_ones_are_not_found(
+    world: World,
+) -> None:
     ada = await world.someone("ada", "admin")
-    kept = await ada.http.delete(f"{MODELS}/scripted")
-    assert kept.status_code == 409
-    assert "by default" in kept.json()["error"]["message"]
+    refused = await ada.http.delete(f"{MODELS}/scripted")
+    assert refused.status_code == 409
+    assert "by default" in refused.json()["error"]["message"]
     assert (await ada.http.post(f"{MODELS}/unheard-of/pull")).status_code == 404
     assert (await ada.http.delete(f"{MODELS}/unheard-of")).status_code == 404
 
@@ -84,10 +86,10 @@ async def test_a_name_from_a_hub_may_hold_slashes(world: World, name: str) -> No
         assert "owner/repo/file.gguf" in answer.json()["error"]["message"]
 
 
-async def test_the_rules_are_those_of_the_settings(world: World) -> None:
+async def test_the_rules_are_read_from_the_settings(world: World) -> None:
     ada = await world.someone("ada")
     rules = (await ada.http.get("/backend-api/rules")).json()
-    settings = world.house.services.settings
+    settings = world.app.services.settings
     assert rules == {name: getattr(settings, name) for name in rules}
     assert set(rules) == {
         "instructions",

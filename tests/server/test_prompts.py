@@ -1,36 +1,36 @@
-"""An administrator changes prompts: what is chosen is what the model is told, and only that."""
+"""Prompts: an administrator changes them, and models get the active version."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.server.world import Someone, World, world_of
+from tests.server.world import Someone, World, open_world
 
 from hitsend.engine import Prompt, ScriptedEngine
 from hitsend.messages import Message, Tool
-from hitsend.prompts import shipped
+from hitsend.prompts import shipped_prompts
 from hitsend.settings import Settings
 
 PROMPTS = "/backend-api/admin/prompts"
 EXPERIMENTS = "/backend-api/admin/experiments"
-SHIPPED = shipped()["system"].version
+SHIPPED = shipped_prompts()["system"].version
 NUM_PEOPLE = 30
-"""So many that chance gives each of two versions some."""
+"""Enough users for both versions to get some by chance."""
 PIRATE = "{{ instructions }} Speak like a pirate."
 
 
-class Listening(ScriptedEngine):
-    """Remembers what it was told."""
+class RecordingEngine(ScriptedEngine):
+    """Records its prompts."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[str] = []
+        self.prompts: list[str] = []
 
     async def encode(
         self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> Prompt:
-        self.told.append(messages[0].text)
+        self.prompts.append(messages[0].text)
         return await super().encode(model, messages, tools)
 
 
@@ -39,14 +39,14 @@ def settings(settings: Settings) -> Settings:
     return replace(settings, prewarm=False, instructions="Be brief.")
 
 
-async def written(ada: Someone, template: str = PIRATE, prompt: str = "system") -> int:
+async def write_version(ada: Someone, template: str = PIRATE, prompt: str = "system") -> int:
     url = f"{PROMPTS}/{prompt}/versions"
     response = await ada.http.post(url, json={"template": template, "note": "a try"})
     assert response.status_code == 201, response.text
     return int(response.json()["version"])
 
 
-async def chosen(ada: Someone, prompt: str = "system", **choice: Any) -> None:
+async def set_version(ada: Someone, prompt: str = "system", **choice: Any) -> None:
     response = await ada.http.put(f"{PROMPTS}/{prompt}", json=choice)
     assert response.status_code == 204, response.text
 
@@ -57,30 +57,30 @@ async def line(ada: Someone, name: str = "system") -> dict[str, Any]:
     return found
 
 
-async def test_a_version_is_told_once_it_is_chosen_and_no_more_once_it_is_not(
+async def test_a_version_is_used_only_while_it_is_active(
     settings: Settings,
 ) -> None:
-    engine = Listening()
-    async with world_of(settings, engine) as world:
+    engine = RecordingEngine()
+    async with open_world(settings, engine) as world:
         ada = await world.someone("ada", "admin")
-        version = await written(ada)
+        version = await write_version(ada)
         assert version == 1001
         await ada.send("one")
-        await chosen(ada, version=version)
-        heard = await ada.send("two")
-        await chosen(ada, version=None)
+        await set_version(ada, version=version)
+        stream = await ada.send("two")
+        await set_version(ada, version=None)
         await ada.send("three")
-        assert engine.told == ["Be brief.", "Be brief. Speak like a pirate.", "Be brief."]
-        assert heard.answer is not None
-        used = heard.answer["metadata"]["seen"]["prompts"]
+        assert engine.prompts == ["Be brief.", "Be brief. Speak like a pirate.", "Be brief."]
+        assert stream.answer is not None
+        used = stream.answer["metadata"]["seen"]["prompts"]
         assert used == [{"name": "system", "version": 1001}]
 
 
-async def test_the_list_tells_every_version_and_which_one_holds(world: World) -> None:
+async def test_the_list_has_every_version_and_the_active_one(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    await written(ada)
-    version = await written(ada, "{{ instructions }}!")
-    await chosen(ada, version=version, sampling={"temperature": 0.2})
+    await write_version(ada)
+    version = await write_version(ada, "{{ instructions }}!")
+    await set_version(ada, version=version, sampling={"temperature": 0.2})
     system = await line(ada)
     assert [(one["version"], one["created_by"]) for one in system["versions"]] == [
         (1002, "ada"),
@@ -88,9 +88,9 @@ async def test_the_list_tells_every_version_and_which_one_holds(world: World) ->
     ]
     assert system["active"] == 1002
     assert system["sampling"]["temperature"] == 0.2
-    assert system["shipped"]["version"] == shipped()["system"].version
+    assert system["shipped"]["version"] == shipped_prompts()["system"].version
     assert {slot["name"] for slot in system["slots"]} >= {"instructions"}
-    assert len((await ada.http.get(PROMPTS)).json()["items"]) == len(shipped())
+    assert len((await ada.http.get(PROMPTS)).json()["items"]) == len(shipped_prompts())
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ async def test_a_template_that_cannot_be_rendered_is_refused_with_the_reason(
     assert refused.json()["error"]["param"] == "template"
 
 
-async def test_a_template_can_be_tried_and_nothing_is_kept(world: World) -> None:
+async def test_a_template_can_be_tried_and_nothing_is_stored(world: World) -> None:
     ada = await world.someone("ada", "admin")
     body = {"template": "Name it.\n=== user\n{{ question }}", "values": {"question": "{{ 7 }}?"}}
     tried = await ada.http.post(f"{PROMPTS}/title/try", json=body)
@@ -125,19 +125,19 @@ async def test_a_template_can_be_tried_and_nothing_is_kept(world: World) -> None
     assert (await line(ada, "title"))["versions"] == []
 
 
-async def test_what_is_not_there_cannot_be_chosen(world: World) -> None:
+async def test_a_missing_version_cannot_be_activated(world: World) -> None:
     ada = await world.someone("ada", "admin")
     for prompt, version in (("nothing", 1), ("system", 1001), ("system", 7)):
         answer = await ada.http.put(f"{PROMPTS}/{prompt}", json={"version": version})
         assert answer.status_code == 404
 
 
-async def test_a_version_that_no_longer_fits_is_neither_told_nor_said_to_be(world: World) -> None:
-    """As after an upgrade: it was written for slots that are gone."""
+async def test_a_version_that_cannot_be_rendered_is_not_active(world: World) -> None:
+    """As after an upgrade: written for slots that no longer exist."""
     ada = await world.someone("ada", "admin")
-    store = world.house.services.store
+    store = world.app.services.store
     gone = await store.prompts.add("system", "{{ instructions }}{{ once }}", "", ada.user_id)
-    fitting = await written(ada)
+    fitting = await write_version(ada)
     await store.prompts.choose("system", ada.user_id, version=gone)
     system = await line(ada)
     assert system["active"] == SHIPPED
@@ -147,7 +147,7 @@ async def test_a_version_that_no_longer_fits_is_neither_told_nor_said_to_be(worl
     for refused in (again, await ada.http.post(EXPERIMENTS, json=compared)):
         assert refused.status_code == 400
         assert "there is no slot `once`" in refused.text
-    await chosen(ada, version=fitting)
+    await set_version(ada, version=fitting)
     assert (await line(ada))["misfits"] == {}
 
 
@@ -158,22 +158,24 @@ async def test_a_number_that_is_no_version_is_refused(world: World, version: int
     assert refused.status_code == 400
 
 
-async def test_decoding_of_chats_is_a_default_and_the_person_wins(settings: Settings) -> None:
-    async with world_of(settings, ScriptedEngine()) as world:
+async def test_the_sampling_of_a_prompt_is_a_default_that_users_override(
+    settings: Settings,
+) -> None:
+    async with open_world(settings, ScriptedEngine()) as world:
         ada = await world.someone("ada", "admin")
-        await chosen(ada, sampling={"temperature": 0.3, "top_p": 0.5, "max_tokens": 40})
-        assert await decoded(ada) == (0.3, 0.5, "sample", 40)
-        assert await decoded(ada, temperature=1.0) == (1.0, 0.5, "sample", 40)
-        assert await decoded(ada, policy="greedy") == (None, 0.5, "greedy", 40)
-        await chosen(ada, sampling={"policy": "beam", "max_tokens": 20})
-        assert (await decoded(ada, temperature=1.0))[2] == "sample"
-        await chosen(ada, sampling=None)
-        assert await decoded(ada) == (None, None, "sample", settings.max_answer_tokens)
+        await set_version(ada, sampling={"temperature": 0.3, "top_p": 0.5, "max_tokens": 40})
+        assert await sampling_of(ada) == (0.3, 0.5, "sample", 40)
+        assert await sampling_of(ada, temperature=1.0) == (1.0, 0.5, "sample", 40)
+        assert await sampling_of(ada, policy="greedy") == (None, 0.5, "greedy", 40)
+        await set_version(ada, sampling={"policy": "beam", "max_tokens": 20})
+        assert (await sampling_of(ada, temperature=1.0))[2] == "sample"
+        await set_version(ada, sampling=None)
+        assert await sampling_of(ada) == (None, None, "sample", settings.max_answer_tokens)
 
 
-async def decoded(ada: Someone, **asked: Any) -> tuple[float | None, float | None, str, int]:
-    heard = await ada.send("hello", sampling=asked)
-    turn = await ada.http.get(f"/backend-api/turn/{heard.turn_id}")
+async def sampling_of(ada: Someone, **body: Any) -> tuple[float | None, float | None, str, int]:
+    stream = await ada.send("hello", sampling=body)
+    turn = await ada.http.get(f"/backend-api/turn/{stream.turn_id}")
     sampling = turn.json()["events"][0]["event"]["sampling"]
     return (
         sampling["temperature"],
@@ -190,17 +192,17 @@ async def experiment(ada: Someone, *versions: int) -> dict[str, Any]:
     return made
 
 
-async def test_in_an_experiment_each_person_stays_with_one_version(settings: Settings) -> None:
-    engine = Listening()
-    async with world_of(settings, engine) as world:
+async def test_in_an_experiment_each_user_keeps_one_version(settings: Settings) -> None:
+    engine = RecordingEngine()
+    async with open_world(settings, engine) as world:
         ada = await world.someone("ada", "admin")
-        started = await experiment(ada, SHIPPED, await written(ada))
+        started = await experiment(ada, SHIPPED, await write_version(ada))
         people = [await world.someone(f"person {number}") for number in range(NUM_PEOPLE)]
         for person in people:
-            engine.told.clear()
+            engine.prompts.clear()
             await person.send("one")
             await person.send("two")
-            assert len(set(engine.told)) == 1
+            assert len(set(engine.prompts)) == 1
         seen = await ada.http.get(f"{EXPERIMENTS}/{started['id']}")
         variants = seen.json()["outcome"]["variants"]
         assert sum(variant["num_people"] for variant in variants) == NUM_PEOPLE
@@ -209,12 +211,12 @@ async def test_in_an_experiment_each_person_stays_with_one_version(settings: Set
         assert variants[0]["means"]["answer_tokens"]["value"] > 0
 
 
-async def test_what_people_think_of_an_answer_counts_for_its_version(world: World) -> None:
+async def test_ratings_count_for_the_version_of_their_answer(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    started = await experiment(ada, SHIPPED, await written(ada))
-    heard = await ada.send("!script\nI'm sorry, but I can't do that.")
-    assert heard.answer is not None
-    where = f"/backend-api/conversation/{heard.conversation_id}/messages/{heard.answer['id']}"
+    started = await experiment(ada, SHIPPED, await write_version(ada))
+    stream = await ada.send("!script\nI'm sorry, but I can't do that.")
+    assert stream.answer is not None
+    where = f"/backend-api/conversation/{stream.conversation_id}/messages/{stream.answer['id']}"
     rated = await ada.http.put(f"{where}/feedback", json={"rating": "down"})
     assert rated.is_success
     seen = (await ada.http.get(f"{EXPERIMENTS}/{started['id']}")).json()["outcome"]
@@ -223,9 +225,9 @@ async def test_what_people_think_of_an_answer_counts_for_its_version(world: Worl
     assert seen["differences"] == []
 
 
-async def test_the_winner_of_an_experiment_holds_for_everyone(world: World) -> None:
+async def test_the_winner_of_an_experiment_becomes_active(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    version = await written(ada)
+    version = await write_version(ada)
     started = await experiment(ada, SHIPPED, version)
     assert (await line(ada))["experiment"]["id"] == started["id"]
     wrong = await ada.http.post(f"{EXPERIMENTS}/{started['id']}/end", json={"winner": 7})
@@ -241,24 +243,24 @@ async def test_the_winner_of_an_experiment_holds_for_everyone(world: World) -> N
     ]
 
 
-async def test_what_came_with_another_hitsend_cannot_win(world: World) -> None:
+async def test_a_shipped_version_of_another_release_cannot_win(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    experiments, before = world.house.services.store.experiments, SHIPPED + 7
-    started = await experiments.start("system", (before, await written(ada)), ada.user_id)
+    experiments, before = world.app.services.store.experiments, SHIPPED + 7
+    started = await experiments.start("system", (before, await write_version(ada)), ada.user_id)
     lost = await ada.http.post(f"{EXPERIMENTS}/{started.id}/end", json={"winner": before})
     assert lost.status_code == 404
     ended = await ada.http.post(f"{EXPERIMENTS}/{started.id}/end", json={"winner": None})
     assert ended.json()["winner"] is None
 
 
-async def test_one_experiment_at_a_time_and_nothing_is_chosen_meanwhile(world: World) -> None:
+async def test_a_prompt_has_one_experiment_and_cannot_be_changed_meanwhile(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    version = await written(ada)
+    version = await write_version(ada)
     await experiment(ada, SHIPPED, version)
     second = {"prompt": "system", "versions": [SHIPPED, version]}
     assert (await ada.http.post(EXPERIMENTS, json=second)).status_code == 409
     assert (await ada.http.put(f"{PROMPTS}/system", json={"version": version})).status_code == 409
-    await chosen(ada, sampling={"temperature": 0.1})
+    await set_version(ada, sampling={"temperature": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -273,19 +275,19 @@ async def test_one_experiment_at_a_time_and_nothing_is_chosen_meanwhile(world: W
         ("system", [SHIPPED, 2**64], 400),
     ],
 )
-async def test_what_cannot_be_compared_is_refused(
+async def test_an_invalid_experiment_is_refused(
     world: World, prompt: str, versions: list[int], status: int
 ) -> None:
     ada = await world.someone("ada", "admin")
-    asked = {"prompt": prompt, "versions": versions}
-    assert (await ada.http.post(EXPERIMENTS, json=asked)).status_code == status
+    body = {"prompt": prompt, "versions": versions}
+    assert (await ada.http.post(EXPERIMENTS, json=body)).status_code == status
 
 
 async def test_every_change_is_in_the_audit_log_and_no_text_is(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    version = await written(ada)
-    await chosen(ada, version=version)
-    await chosen(ada, sampling={"temperature": 0.1})
+    version = await write_version(ada)
+    await set_version(ada, version=version)
+    await set_version(ada, sampling={"temperature": 0.1})
     started = await experiment(ada, SHIPPED, version)
     await ada.http.post(f"{EXPERIMENTS}/{started['id']}/end", json={"winner": SHIPPED})
     log = await ada.http.get("/backend-api/admin/audit")
@@ -305,9 +307,9 @@ async def test_every_change_is_in_the_audit_log_and_no_text_is(world: World) -> 
 
 async def test_a_deleted_conversation_no_longer_counts(world: World) -> None:
     ada = await world.someone("ada", "admin")
-    started = await experiment(ada, SHIPPED, await written(ada))
-    heard = await ada.send("hello")
-    store = world.house.services.store
+    started = await experiment(ada, SHIPPED, await write_version(ada))
+    stream = await ada.send("hello")
+    store = world.app.services.store
     assert len(await store.experiments.trials(started["id"])) == 1
-    await store.conversations.delete(heard.conversation_id, ada.user_id)
+    await store.conversations.delete(stream.conversation_id, ada.user_id)
     assert await store.experiments.trials(started["id"]) == []

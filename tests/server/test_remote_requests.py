@@ -1,13 +1,12 @@
-"""What people send reaches a remote engine as what it is, or not at all: nobody but us says what
-else a request holds."""
+"""Requests to a remote engine: users' values stay inside their fields."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 from msgspec.structs import replace
-from tests.server.world import World, message, world_of
+from tests.server.world import World, message, open_world
 from tests.unit.engine.fake_server import FakeServer, serving, sse
-from tests.unit.engine.remote_world import CHAT, ChatServer, delta
+from tests.unit.engine.remote.fake_chat_server import CHAT, ChatServer, delta
 
 from hitsend.engine import RemoteEngine
 from hitsend.settings import Settings
@@ -39,7 +38,7 @@ async def server() -> AsyncIterator[FakeServer]:
 @pytest.fixture
 async def world(settings: Settings, server: FakeServer) -> AsyncIterator[World]:
     settings = replace(settings, engine_url=server.url, prewarm=False)
-    async with world_of(settings, RemoteEngine(settings)) as world:
+    async with open_world(settings, RemoteEngine(settings)) as world:
         yield world
 
 
@@ -56,28 +55,28 @@ async def test_a_schema_that_is_not_one_object_is_refused_and_never_sent(
     assert (sent.status_code, chosen.status_code) == (400, 400)
     assert "json_schema" in sent.json()["detail"]
     assert "json_schema" in chosen.json()["detail"]
-    assert server.asked(CHAT) == []
+    assert server.requests_to(CHAT) == []
 
 
-async def test_what_a_schema_says_stays_inside_it(world: World, server: FakeServer) -> None:
+async def test_text_in_a_schema_cannot_escape_it(world: World, server: FakeServer) -> None:
     ada = await world.someone("ada")
     await ada.send("Hello", sampling={"json_schema": '{"const": "}}, \\"n\\": 50"}'})
-    asked = server.asked(CHAT)[0].json
-    assert asked.keys() == FIELDS | {"response_format"}
-    assert asked["response_format"] == {
+    request = server.requests_to(CHAT)[0].json
+    assert request.keys() == FIELDS | {"response_format"}
+    assert request["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "answer", "schema": {"const": '}}, "n": 50'}},
     }
-    assert "n" not in asked
+    assert "n" not in request
 
 
-async def test_a_prompt_of_ours_is_still_asked_where_its_search_cannot_be_made(
+async def test_an_internal_prompt_runs_without_beam_search_where_there_is_none(
     world: World, server: FakeServer
 ) -> None:
     ada = await world.someone("ada", "admin")
     chosen = await ada.http.put(f"{PROMPTS}/title", json={"sampling": {"policy": "beam"}})
     assert chosen.status_code == 204
     await ada.send("Why is the sky blue in the day, and red when the sun goes down in the evening?")
-    _, title = server.asked(CHAT)
+    _, title = server.requests_to(CHAT)
     assert title.json.keys() == FIELDS | {"temperature", "stop"}
     assert (title.json["max_tokens"], title.json["stop"]) == (24, ["\n"])

@@ -1,4 +1,4 @@
-"""Sessions: over days, over TLS, behind a proxy, and until they are revoked."""
+"""Sessions: rotation, TLS, proxies and revocation."""
 
 import asyncio
 import dataclasses
@@ -12,13 +12,13 @@ import httpx2
 import msgspec
 import pytest
 import trustme
-from tests.server.world import PASSWORD, Heard, World, message
+from tests.server.world import PASSWORD, AnswerStream, World, message
 
 from hitsend.credentials import csrf_token, hash_token, new_token
 from hitsend.engine import ScriptedEngine
-from hitsend.server.app import open_house
-from hitsend.server.people import COOKIE
-from hitsend.server.serving import listening
+from hitsend.server.app import open_app
+from hitsend.server.auth.identify import COOKIE
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import Store
 from hitsend.store.database import Database
@@ -27,7 +27,7 @@ TWO_DAYS_S = 2 * 86_400
 
 
 async def old_session(settings: Settings, user_id: str) -> str:
-    """The token of a browser that was last here two days ago."""
+    """Returns the token of a browser that was last seen two days ago."""
     token = new_token()
     before = await Store.open(settings.database, now=lambda: time.time() - TWO_DAYS_S)
     await before.accounts.open_session(
@@ -37,7 +37,7 @@ async def old_session(settings: Settings, user_id: str) -> str:
     return token
 
 
-async def test_an_old_token_is_replaced_and_holds_only_a_moment_longer(
+async def test_an_old_session_token_is_rotated_and_expires_soon(
     world: World, settings: Settings
 ) -> None:
     ada = await world.someone("ada")
@@ -55,8 +55,8 @@ async def test_an_old_token_is_replaced_and_holds_only_a_moment_longer(
     assert arrived.status_code == 200
 
     later = await Store.open(settings.database, now=lambda: time.time() + 120)
-    assert await later.accounts.by_session(hash_token(old)) is None
-    assert await later.accounts.by_session(hash_token(fresh)) is not None
+    assert await later.accounts.find_by_session(hash_token(old)) is None
+    assert await later.accounts.find_by_session(hash_token(fresh)) is not None
     await later.close()
 
 
@@ -64,20 +64,19 @@ async def test_an_old_token_is_replaced_and_holds_only_a_moment_longer(
 async def unwritable(world: World, settings: Settings) -> AsyncGenerator[Store]:
     database = Database(settings.database, "normal", time.time)
     await database.open()
-    async with database.write() as connection:
-        await connection.exec_driver_sql("PRAGMA query_only = ON")
+    await database.write(lambda connection: connection.exec_driver_sql("PRAGMA query_only = ON"))
     yield Store(database)
     await database.close()
 
 
-async def test_a_session_that_cannot_be_refreshed_still_holds(
+async def test_a_session_that_cannot_be_refreshed_stays_valid(
     world: World, settings: Settings, unwritable: Store
 ) -> None:
     ada = await world.someone("ada")
     old = await old_session(settings, ada.user_id)
-    services = dataclasses.replace(world.house.services, store=unwritable)
+    services = dataclasses.replace(world.app.services, store=unwritable)
     async with (
-        listening(dataclasses.replace(world.house, services=services)) as url,
+        listen(dataclasses.replace(world.app, services=services)) as url,
         httpx2.AsyncClient(base_url=url, cookies={COOKIE: old}) as browser,
     ):
         me = await browser.get("/backend-api/me")
@@ -90,8 +89,8 @@ async def test_signing_out_with_an_old_token_leaves_no_cookie_behind(
 ) -> None:
     ada = await world.someone("ada")
     old = await old_session(settings, ada.user_id)
-    sessions = await world.house.services.store.accounts.sessions(ada.user_id)
-    token = csrf_token(world.house.csrf_secret, sessions[-1].id)
+    sessions = await world.app.services.store.accounts.list_sessions(ada.user_id)
+    token = csrf_token(world.app.csrf_secret, sessions[-1].id)
     browser = await world.browser()
     response = await browser.post(
         "/backend-api/accounts/sign-out",
@@ -112,11 +111,11 @@ async def secure_url(tmp_path: Path) -> AsyncGenerator[tuple[str, ssl.SSLContext
     key.write_bytes(certificate.private_key_pem.bytes())
     settings = Settings(data_dir=tmp_path, port=0, tls_cert=chain, tls_key=key)
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(open_house(settings, ScriptedEngine()))
-        yield await stack.enter_async_context(listening(house)), trusting
+        app = await stack.enter_async_context(open_app(settings, ScriptedEngine()))
+        yield await stack.enter_async_context(listen(app)), trusting
 
 
-async def test_over_tls_the_cookie_is_never_sent_in_the_clear(
+async def test_over_tls_the_cookie_is_secure(
     secure_url: tuple[str, ssl.SSLContext],
 ) -> None:
     url, trusting = secure_url
@@ -128,28 +127,28 @@ async def test_over_tls_the_cookie_is_never_sent_in_the_clear(
     assert "Secure" in made.headers["set-cookie"]
 
 
-async def test_serving_with_a_certificate_that_is_none_ends_at_once(
+async def test_an_invalid_certificate_stops_the_start(
     world: World, settings: Settings, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.pem").write_text("This is no certificate.")
     bad = msgspec.structs.replace(
         settings, tls_cert=tmp_path / "bad.pem", tls_key=tmp_path / "bad.pem"
     )
-    services = dataclasses.replace(world.house.services, settings=bad)
+    services = dataclasses.replace(world.app.services, settings=bad)
     async with asyncio.timeout(5):
         with pytest.raises(ssl.SSLError):
-            async with listening(dataclasses.replace(world.house, services=services)):
+            async with listen(dataclasses.replace(world.app, services=services)):
                 pytest.fail("It cannot have started.")
 
 
 @pytest.mark.parametrize(("trusted", "is_believed"), [("127.0.0.1", True), ("", False)])
-async def test_only_a_trusted_proxy_is_believed_who_is_calling(
+async def test_only_a_trusted_proxy_may_forward_addresses(
     tmp_path: Path, trusted: str, is_believed: bool
 ) -> None:
     settings = Settings(data_dir=tmp_path, port=0, sign_in_tries=2, trusted_proxies=trusted)
     async with (
-        open_house(settings, ScriptedEngine()) as house,
-        listening(house) as url,
+        open_app(settings, ScriptedEngine()) as app,
+        listen(app) as url,
         httpx2.AsyncClient(base_url=url, headers={"x-forwarded-proto": "https"}) as proxy,
     ):
         body = {"name": "ada", "password": PASSWORD}
@@ -166,21 +165,21 @@ async def test_only_a_trusted_proxy_is_believed_who_is_calling(
     assert guesses[-1].status_code == (401 if is_believed else 429)
 
 
-def answering(http: httpx2.AsyncClient) -> AbstractAsyncContextManager[httpx2.Response]:
+def open_slow_stream(http: httpx2.AsyncClient) -> AbstractAsyncContextManager[httpx2.Response]:
     """The stream of an answer that would take minutes."""
     body = message("!script tokens=100000 pace=5ms")
     return http.stream("POST", "/backend-api/f/conversation", json=body)
 
 
 @pytest.mark.parametrize("what", ["sign-out", "session", "key"])
-async def test_revoking_ends_the_stream_at_once_and_not_the_turn(world: World, what: str) -> None:
+async def test_revoking_a_session_ends_its_stream_but_not_the_turn(world: World, what: str) -> None:
     ada = await world.someone("ada")
     program = await world.browser()
     program.headers["authorization"] = f"Bearer {ada.key}"
     (session,) = (await ada.http.get("/backend-api/sessions")).json()["items"]
     (key,) = (await ada.http.get("/backend-api/keys")).json()["items"]
     reader, other = (program, ada.http) if what == "key" else (ada.http, program)
-    async with answering(reader) as response:
+    async with open_slow_stream(reader) as response:
         match what:
             case "sign-out":
                 await ada.http.post("/backend-api/accounts/sign-out")
@@ -188,17 +187,17 @@ async def test_revoking_ends_the_stream_at_once_and_not_the_turn(world: World, w
                 await ada.http.delete(f"/backend-api/sessions/{session['id']}")
             case "key":
                 await ada.http.delete(f"/backend-api/keys/{key['id']}")
-        heard = await Heard(response.headers).take(response)
-    assert not heard.is_done
+        stream = await AnswerStream(response.headers).take(response)
+    assert not stream.is_done
     (conversation,) = (await other.get("/backend-api/conversations")).json()["items"]
     tree = (await other.get(f"/backend-api/conversation/{conversation['id']}")).json()
-    assert tree["running"]["turn_exchange_id"] == heard.turn_id
+    assert tree["running"]["turn_exchange_id"] == stream.turn_id
 
 
-async def test_a_person_who_is_disabled_hears_no_more_and_others_do(world: World) -> None:
+async def test_disabling_a_user_ends_their_streams_only(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
-    async with answering(ada.http) as hers, answering(eve.http) as another:
-        await world.house.services.store.accounts.disable(ada.user_id)
-        await Heard(hers.headers).take(hers)
-        heard = await Heard(another.headers).take(another, until_chars=500)
-    assert len(heard.text) >= 500
+    async with open_slow_stream(ada.http) as hers, open_slow_stream(eve.http) as another:
+        await world.app.services.store.accounts.disable(ada.user_id)
+        await AnswerStream(hers.headers).take(hers)
+        stream = await AnswerStream(another.headers).take(another, until_chars=500)
+    assert len(stream.text) >= 500

@@ -1,4 +1,4 @@
-"""What pages tell of themselves: numbers and names, few of them, and never what people write."""
+"""Telemetry of pages: numbers and names, rate limited, and no text."""
 
 import logging
 from collections.abc import AsyncGenerator
@@ -12,18 +12,18 @@ from tests.server.world import Someone, World
 
 from hitsend.engine import ScriptedEngine
 from hitsend.messages import Usage
-from hitsend.server.app import open_house
-from hitsend.server.latency import (
+from hitsend.server.app import open_app
+from hitsend.server.latency_stats import (
     MAX_ANSWERS,
     MAX_ERRORS,
-    Beacon,
     ErrorCount,
-    Latency,
+    LatencyStats,
     PageError,
-    Spread,
+    PageLatency,
+    Percentiles,
 )
-from hitsend.server.routes.telemetry import REPORTS_A_MINUTE
-from hitsend.server.serving import listening
+from hitsend.server.routes.telemetry import REPORTS_PER_MINUTE
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 
 BEACON = "/backend-api/lat/r"
@@ -36,8 +36,8 @@ async def model_of(someone: Someone) -> str:
 
 
 async def latency(admin: Someone) -> dict[str, Any]:
-    told: dict[str, Any] = (await admin.http.get("/backend-api/latency")).json()
-    return told
+    response: dict[str, Any] = (await admin.http.get("/backend-api/latency")).json()
+    return response
 
 
 async def post_raw(someone: Someone, path: str, body: str) -> httpx2.Response:
@@ -45,7 +45,7 @@ async def post_raw(someone: Someone, path: str, body: str) -> httpx2.Response:
     return await someone.http.post(path, content=body, headers=headers)
 
 
-async def test_what_pages_measured_stands_beside_what_the_server_did(world: World) -> None:
+async def test_latency_of_pages_is_reported_beside_the_servers(world: World) -> None:
     ada = await world.someone("ada", "admin")
     model = await model_of(ada)
     await ada.send("!script\none two three four")
@@ -73,7 +73,7 @@ async def test_what_pages_measured_stands_beside_what_the_server_did(world: Worl
     assert figures["server"]["first_token_ms"]["p50"] > 0
 
 
-async def test_before_anything_was_said_there_is_nothing_to_tell(world: World) -> None:
+async def test_without_answers_there_are_no_latencies(world: World) -> None:
     ada = await world.someone("ada", "admin")
     assert await latency(ada) == {"models": [], "errors": []}
 
@@ -82,7 +82,7 @@ async def test_before_anything_was_said_there_is_nothing_to_tell(world: World) -
     "number", ["NaN", "Infinity", "-1", "1e999", "1e300", '"12"', "[]", "true"]
 )
 @pytest.mark.parametrize("field", ["ts_first_token_ms", "ts_mean", "count_tokens"])
-async def test_only_sane_numbers_are_taken(world: World, field: str, number: str) -> None:
+async def test_invalid_measurements_are_refused(world: World, field: str, number: str) -> None:
     ada = await world.someone("ada", "admin")
     model = await model_of(ada)
     refused = await post_raw(ada, BEACON, f'{{"model": "{model}", "{field}": {number}}}')
@@ -100,14 +100,14 @@ async def test_only_sane_numbers_are_taken(world: World, field: str, number: str
         {"model": ""},
     ],
 )
-async def test_a_beacon_has_no_room_for_text(world: World, change: dict[str, Any]) -> None:
+async def test_a_latency_report_cannot_contain_text(world: World, change: dict[str, Any]) -> None:
     ada = await world.someone("ada", "admin")
     beacon = {"model": await model_of(ada), "ts_mean": 1.0}
     assert (await ada.http.post(BEACON, json=beacon | change)).status_code == 400
     assert (await latency(ada))["models"] == []
 
 
-async def test_a_model_nobody_knows_is_not_remembered(world: World) -> None:
+async def test_an_unknown_model_is_refused(world: World) -> None:
     ada = await world.someone("ada", "admin")
     refused = await ada.http.post(BEACON, json={"model": "my secret", "ts_mean": 1.0})
     assert refused.json()["error"]["code"] == "model_not_found"
@@ -115,7 +115,7 @@ async def test_a_model_nobody_knows_is_not_remembered(world: World) -> None:
     assert (await latency(ada))["models"] == []
 
 
-async def test_errors_of_pages_are_counted_by_name_and_place(
+async def test_page_errors_are_counted_by_class_and_place(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     ada = await world.someone("ada", "admin")
@@ -152,7 +152,7 @@ async def test_errors_of_pages_are_counted_by_name_and_place(
         {"stack": "my secret"},
     ],
 )
-async def test_an_error_has_no_room_for_text(
+async def test_an_error_report_cannot_contain_text(
     world: World, caplog: pytest.LogCaptureFixture, change: dict[str, Any]
 ) -> None:
     ada = await world.someone("ada", "admin")
@@ -161,7 +161,7 @@ async def test_an_error_has_no_room_for_text(
     assert "secret" not in caplog.text
 
 
-async def test_a_call_tells_of_few_errors_and_is_small(world: World) -> None:
+async def test_an_error_report_has_a_maximum_size(world: World) -> None:
     ada = await world.someone("ada", "admin")
     assert (await ada.http.post(ERRORS, json={"errors": [ERROR] * 10})).status_code == 202
     assert (await ada.http.post(ERRORS, json={"errors": [ERROR] * 11})).status_code == 400
@@ -170,9 +170,9 @@ async def test_a_call_tells_of_few_errors_and_is_small(world: World) -> None:
         assert (await post_raw(ada, path, " " * 4097)).status_code == 413
 
 
-async def test_a_page_that_tells_too_much_is_slowed_down_and_nobody_else(world: World) -> None:
+async def test_reports_are_limited_per_user(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
-    for number in range(REPORTS_A_MINUTE):
+    for number in range(REPORTS_PER_MINUTE):
         path = (BEACON, ERRORS)[number % 2]
         assert (await post_raw(eve, path, "{}")).status_code == 400
     for path in (BEACON, ERRORS):
@@ -186,41 +186,41 @@ async def test_a_page_that_tells_too_much_is_slowed_down_and_nobody_else(world: 
 async def silent(settings: Settings) -> AsyncGenerator[World]:
     off = msgspec.structs.replace(settings, telemetry=False)
     async with AsyncExitStack() as stack:
-        house = await stack.enter_async_context(open_house(off, ScriptedEngine()))
-        url = await stack.enter_async_context(listening(house))
-        yield World(house, url, await stack.enter_async_context(AsyncExitStack()))
+        app = await stack.enter_async_context(open_app(off, ScriptedEngine()))
+        url = await stack.enter_async_context(listen(app))
+        yield World(app, url, await stack.enter_async_context(AsyncExitStack()))
 
 
-async def test_turned_off_nothing_is_kept_and_pages_are_told(silent: World) -> None:
+async def test_with_telemetry_off_nothing_is_stored_and_pages_know(silent: World) -> None:
     ada = await silent.someone("ada", "admin")
     model = await model_of(ada)
     for path, body in ((BEACON, {"model": model, "ts_mean": 1}), (ERRORS, {"errors": [ERROR]})):
-        told = await ada.http.post(path, json=body)
-        assert (told.status_code, told.json()) == (202, {"status": "off"})
+        response = await ada.http.post(path, json=body)
+        assert (response.status_code, response.json()) == (202, {"status": "off"})
     assert await latency(ada) == {"models": [], "errors": []}
 
 
-def test_the_last_answers_of_each_model_are_what_counts() -> None:
-    known = Latency()
+def test_only_the_newest_answers_of_a_model_count() -> None:
+    known = LatencyStats()
     for ms in range(3000):
-        known.add(Beacon(model="tiny", ts_first_token_ms=float(ms)))
+        known.add(PageLatency(model="tiny", ts_first_token_ms=float(ms)))
     (figures,) = known.models([])
-    assert figures.browsers.first_token_ms == Spread(2499.0, 2949.0, MAX_ANSWERS)
-    assert figures.browsers.token_ms == Spread(None, None, 0)
+    assert figures.browsers.first_token_ms == Percentiles(2499.0, 2949.0, MAX_ANSWERS)
+    assert figures.browsers.token_ms == Percentiles(None, None, 0)
 
 
-def test_the_servers_figures_are_of_answers_that_were_timed() -> None:
+def test_answers_without_timing_do_not_count() -> None:
     usages = [
         ("tiny", Usage(num_output_tokens=10, decode_ms=200.0, first_word_ms=50.0)),
         ("tiny", Usage(num_output_tokens=0, decode_ms=0.0)),
     ]
-    (figures,) = Latency().models(usages)
-    assert figures.server.first_token_ms == Spread(50.0, 50.0, 1)
-    assert figures.server.token_ms == Spread(20.0, 20.0, 1)
+    (figures,) = LatencyStats().models(usages)
+    assert figures.server.first_token_ms == Percentiles(50.0, 50.0, 1)
+    assert figures.server.token_ms == Percentiles(20.0, 20.0, 1)
 
 
-def test_the_errors_that_came_last_are_remembered() -> None:
-    known = Latency(now=lambda: 5.0)
+def test_only_the_newest_errors_are_kept() -> None:
+    known = LatencyStats(now=lambda: 5.0)
     for number in range(MAX_ERRORS + 50):
         known.add_error(PageError(name="TypeError", where=f"turn{number}.js"))
         known.add_error(PageError(name="Always", where="here"))

@@ -1,4 +1,4 @@
-"""What was used: it adds up, and everyone sees their own."""
+"""Usage: it adds up, and users see their own."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,7 @@ def counted(line: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in line.items() if name.startswith("num_")}
 
 
-async def test_nothing_used_is_nothing_for_every_day(world: World) -> None:
+async def test_without_usage_every_day_is_zero(world: World) -> None:
     ada = await world.someone("ada")
     found = await usage(ada, "?days=3")
     assert [day["num_turns"] for day in found["days"]] == [0, 0, 0]
@@ -41,8 +41,8 @@ async def test_every_token_of_every_turn_is_counted_once(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
     first, second = await ada.send(SAID), await ada.send(SAID)
     await eve.send("!script tokens=7")
-    turns = world.house.services.store.turns
-    rows = [await turns.get(heard.turn_id, ada.user_id) for heard in (first, second)]
+    turns = world.app.services.store.turns
+    rows = [await turns.get(stream.turn_id, ada.user_id) for stream in (first, second)]
     found = await usage(ada)
     assert counted(found["total"]) == {
         "num_turns": 2,
@@ -59,7 +59,7 @@ async def test_every_token_of_every_turn_is_counted_once(world: World) -> None:
     assert (await usage(ada))["total"] == found["total"]
 
 
-async def test_a_cost_is_told_where_every_price_is_known(world: World) -> None:
+async def test_a_cost_is_reported_only_if_every_price_is_known(world: World) -> None:
     ada = await world.someone("ada", "admin")
     await ada.send(SAID)
     await ada.send(SAID)
@@ -88,12 +88,12 @@ async def test_a_model_whose_name_has_slashes_can_be_priced(world: World) -> Non
     assert (await ada.http.delete(address)).status_code == 204
 
 
-async def test_an_administrator_sees_who_used_what(world: World) -> None:
+async def test_an_administrator_sees_the_usage_of_everyone(world: World) -> None:
     ada, eve = await world.someone("ada", "admin"), await world.someone("eve")
-    store = world.house.services.store
+    store = world.app.services.store
     group = await store.groups.create("Staff")
     await eve.send("!script tokens=7")
-    await store.accounts.change_person(eve.user_id, group_id=group.id)
+    await store.accounts.change_account(eve.user_id, group_id=group.id)
     await eve.send("!script tokens=9")
     await ada.send(SAID)
     found = await usage(ada, "/everyone?days=1")
@@ -110,12 +110,12 @@ async def test_an_administrator_sees_who_used_what(world: World) -> None:
         assert sum(line[name] for line in found["people"]) == found["total"][name]
 
 
-async def test_what_a_key_used_is_its_owners(world: World) -> None:
+async def test_the_usage_of_a_key_counts_for_its_owner(world: World) -> None:
     ada = await world.someone("ada")
     http: httpx2.AsyncClient = await world.browser()
     http.headers["authorization"] = f"Bearer {ada.key}"
     body = {"model": "auto", "messages": [{"role": "user", "content": SAID}]}
-    told = (await http.post("/v1/chat/completions", json=body)).json()["usage"]
+    usage_reported = (await http.post("/v1/chat/completions", json=body)).json()["usage"]
     found = (await usage(ada))["total"]
-    assert found["num_input_tokens"] == told["prompt_tokens"]
-    assert found["num_output_tokens"] == told["completion_tokens"]
+    assert found["num_input_tokens"] == usage_reported["prompt_tokens"]
+    assert found["num_output_tokens"] == usage_reported["completion_tokens"]

@@ -1,4 +1,4 @@
-"""People with browsers, and the house they talk to, as server tests see them."""
+"""The world of server tests: users with browsers, and the app they talk to."""
 
 import asyncio
 import ssl
@@ -21,25 +21,24 @@ from hitsend.credentials import (
     new_token,
 )
 from hitsend.engine import Engine
-from hitsend.server.app import open_house
-from hitsend.server.calls import House
-from hitsend.server.people import COOKIE
-from hitsend.server.serving import listening
+from hitsend.server.app import App, open_app
+from hitsend.server.auth.identify import COOKIE
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
+from hitsend.sse import SseEvent, SseParser
 from hitsend.store import AccountRole
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
-from hitsend.wire.sse import SseEvent, SseParser
 
 PASSWORD = "correct horse battery"
 PATIENCE_S = 60
-"""What takes longer will never come, however busy the machine is."""
+"""A generous timeout: the machine may be busy."""
 UNUSED_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For clients that speak none: one that trusts the usual authorities takes long to make."""
+"""For clients without TLS: building the default context is slow."""
 
 
 @dataclass
-class Heard:
-    """A stream as a client takes it in."""
+class AnswerStream:
+    """An answer's stream, decoded as a client does."""
 
     headers: httpx2.Headers
     last_id: int = 0
@@ -48,8 +47,10 @@ class Heard:
     is_done: bool = False
     raw: bytes = b""
 
-    async def take(self, response: httpx2.Response, until_chars: int | None = None) -> "Heard":
-        """Read to the end, or leave as soon as the answer has so many characters."""
+    async def take(
+        self, response: httpx2.Response, until_chars: int | None = None
+    ) -> "AnswerStream":
+        """Reads to the end, or until the answer has this many characters."""
         parser = SseParser()
         async with asyncio.timeout(PATIENCE_S):
             async for chunk in response.aiter_raw():
@@ -68,28 +69,28 @@ class Heard:
         elif event.event == "delta":
             self.decoder.decode(event.data)
         elif event.event != "delta_encoding":
-            self._hear(msgspec.json.decode(event.data))
+            self._apply_side_event(msgspec.json.decode(event.data))
 
-    def _hear(self, typed: dict[str, Any]) -> None:
+    def _apply_side_event(self, typed: dict[str, Any]) -> None:
         self.typed.append(typed)
         if typed.get("type") == "stream_snapshot":
             self.decoder, self.last_id = DeltaDecoder(), typed["seq"]
             for channel, tree in typed["channels"].items():
-                self.decoder.take(Delta("", "add", tree, int(channel)))
+                self.decoder.apply(Delta("", "add", tree, int(channel)))
         if typed.get("type") in ("stream_snapshot", "stream_resumed"):
             self.decoder.resume(msgspec.convert(typed["carry"], Carry))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
         trees = [cast(dict[str, Any], self.decoder.tree(c)) for c in self.decoder.channels]
-        said = [tree["message"] for tree in trees]
-        return [one for one in said if "seen_source" not in one["metadata"]]
+        messages = [tree["message"] for tree in trees]
+        return [one for one in messages if "seen_source" not in one["metadata"]]
 
     @property
     def hidden(self) -> list[dict[str, Any]]:
         trees = [cast(dict[str, Any], self.decoder.tree(c)) for c in self.decoder.channels]
-        said = [tree["message"] for tree in trees]
-        return [one for one in said if "seen_source" in one["metadata"]]
+        messages = [tree["message"] for tree in trees]
+        return [one for one in messages if "seen_source" in one["metadata"]]
 
     @property
     def answer(self) -> dict[str, Any] | None:
@@ -114,28 +115,41 @@ class Heard:
 
 @dataclass
 class Someone:
-    """A person with a browser: signed in, with a cookie and the page's token."""
+    """A user with a browser, signed in, with a cookie and a CSRF token."""
 
     http: httpx2.AsyncClient
     name: str
     user_id: str
     key: str
 
-    async def send(self, text: str, *, until_chars: int | None = None, **changes: Any) -> Heard:
+    async def send(
+        self, text: str, *, until_chars: int | None = None, **changes: Any
+    ) -> AnswerStream:
         async with self.http.stream(
             "POST", "/backend-api/f/conversation", json=message(text, **changes)
         ) as response:
             assert response.status_code == 200, await response.aread()
-            return await Heard(response.headers).take(response, until_chars)
+            return await AnswerStream(response.headers).take(response, until_chars)
 
-    async def follow(self, turn_id: str, after: int = 0) -> Heard:
+    async def send_to_afterword(self, text: str, **changes: Any) -> AnswerStream:
+        """Also reads what follows the end of the turn, such as a suggested memory."""
+        stream = await self.send(text, **changes)
+        async with self.http.stream(
+            "GET",
+            f"/backend-api/f/conversation/{stream.turn_id}/events",
+            params={"after": stream.last_id, "afterword": "true"},
+        ) as response:
+            assert response.status_code == 200, await response.aread()
+            return await stream.take(response)
+
+    async def follow(self, turn_id: str, after: int = 0) -> AnswerStream:
         async with self.http.stream(
             "GET",
             f"/backend-api/f/conversation/{turn_id}/events",
             headers={"last-event-id": str(after)},
         ) as response:
             assert response.status_code == 200, await response.aread()
-            return await Heard(response.headers).take(response)
+            return await AnswerStream(response.headers).take(response)
 
     async def conversation(self, conversation_id: str) -> dict[str, Any]:
         response = await self.http.get(f"/backend-api/conversation/{conversation_id}")
@@ -163,7 +177,7 @@ def message(text: str, **changes: Any) -> dict[str, Any]:
 
 @dataclass
 class World:
-    house: House
+    app: App
     url: str
     stack: AsyncExitStack
 
@@ -172,8 +186,8 @@ class World:
         return await self.stack.enter_async_context(client)
 
     async def someone(self, name: str, role: AccountRole = "member") -> Someone:
-        """Signed in without a password: hashing one takes a tenth of a second."""
-        accounts = self.house.services.store.accounts
+        """Signs in without a password: hashing one takes a tenth of a second."""
+        accounts = self.app.services.store.accounts
         user = await accounts.create(name, "", role)
         key, token = new_key(), new_token()
         await accounts.create_key(user.id, hash_token(key), key_prefix(key), "test")
@@ -182,22 +196,22 @@ class World:
         )
         http = await self.browser()
         http.cookies.set(COOKIE, token)
-        http.headers["x-csrf-token"] = csrf_token(self.house.csrf_secret, session.id)
+        http.headers["x-csrf-token"] = csrf_token(self.app.csrf_secret, session.id)
         return Someone(http, name, user.id, key)
 
-    async def password_of(self, name: str) -> None:
-        """Make an account that can sign in with PASSWORD."""
-        accounts = self.house.services.store.accounts
+    async def create_user_with_password(self, name: str) -> None:
+        """Creates an account that can sign in with PASSWORD."""
+        accounts = self.app.services.store.accounts
         await accounts.create(name, await hash_password(PASSWORD), "member")
 
 
 @asynccontextmanager
-async def world_of(settings: Settings, engine: Engine) -> AsyncGenerator[World]:
-    """With an engine of the test's own."""
+async def open_world(settings: Settings, engine: Engine) -> AsyncGenerator[World]:
+    """A world with the test's own engine."""
     async with (
         asyncio.timeout(PATIENCE_S),
-        open_house(settings, engine) as house,
-        listening(house) as url,
+        open_app(settings, engine) as app,
+        listen(app) as url,
         AsyncExitStack() as stack,
     ):
-        yield World(house, url, stack)
+        yield World(app, url, stack)

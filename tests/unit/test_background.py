@@ -16,7 +16,7 @@ async def background() -> AsyncGenerator[Background]:
     await asyncio.wait([running])
 
 
-async def test_wishes_are_fulfilled_in_their_order_one_at_a_time(background: Background) -> None:
+async def test_jobs_run_in_order_one_at_a_time(background: Background) -> None:
     done: list[str] = []
 
     async def one(name: str) -> None:
@@ -24,12 +24,12 @@ async def test_wishes_are_fulfilled_in_their_order_one_at_a_time(background: Bac
         done.append(name)
 
     for name in "abc":
-        background.want(name, partial(one, name))
+        background.schedule(name, partial(one, name))
     await background.until_idle()
     assert done == ["a", "b", "c"]
 
 
-async def test_a_newer_wish_takes_the_place_of_one_that_has_not_begun(
+async def test_a_newer_job_replaces_one_of_the_same_name_that_has_not_started(
     background: Background,
 ) -> None:
     done: list[int] = []
@@ -37,13 +37,13 @@ async def test_a_newer_wish_takes_the_place_of_one_that_has_not_begun(
     async def one(number: int) -> None:
         done.append(number)
 
-    background.want("a", lambda: one(1))
-    background.want("a", lambda: one(2))
+    background.schedule("a", lambda: one(1))
+    background.schedule("a", lambda: one(2))
     await background.until_idle()
     assert done == [2]
 
 
-async def test_a_wish_that_fails_is_forgotten_and_the_next_is_fulfilled() -> None:
+async def test_a_failed_job_is_dropped_and_the_next_one_runs() -> None:
     background, done = Background(), list[str]()
 
     async def fail() -> None:
@@ -52,8 +52,8 @@ async def test_a_wish_that_fails_is_forgotten_and_the_next_is_fulfilled() -> Non
     async def one() -> None:
         done.append("b")
 
-    background.want("a", fail)
-    background.want("b", one)
+    background.schedule("a", fail)
+    background.schedule("b", one)
     with pytest.raises(KeyError):
         await background.run()
     running = asyncio.create_task(background.run())

@@ -1,4 +1,4 @@
-"""Text as it is kept: one spelling, nothing unseen, and nothing taken from what is seen."""
+"""Canonical text: one spelling, no invisible characters, all visible ones kept."""
 
 import time
 import unicodedata
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hitsend.canonical import MOST_MARKS, canonical
+from hitsend.canonical import MAX_MARKS, canonicalize
 
 SHAPING = "\u200c\u200d\ufe00\ufe0e\ufe0f\U000e0100\u180b\U000e0067\U000e007f"
 TROUBLE = SHAPING + "\u200b\u2060\ufeff\xad\u202e\u2069\u200f\r\n\t\x00\x9f\ud800"
@@ -48,13 +48,13 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_what_can_be_seen_stays_as_it_is(text: str) -> None:
-    assert canonical(text) == text
+def test_visible_text_stays_as_it_is(text: str) -> None:
+    assert canonicalize(text) == text
 
 
 @pytest.mark.parametrize(("text", "expected"), CHANGED.items())
-def test_what_cannot_be_seen_goes_or_is_spelled_out(text: str, expected: str) -> None:
-    assert canonical(text) == expected
+def test_invisible_characters_are_removed_or_spelled_out(text: str, expected: str) -> None:
+    assert canonicalize(text) == expected
 
 
 @given(troubled)
@@ -62,36 +62,36 @@ def test_what_cannot_be_seen_goes_or_is_spelled_out(text: str, expected: str) ->
 @example("\u1fef\ufe0f")
 @example("\u0344" * 40)
 @example("👩\u200d\U000e0067👩")
-def test_a_second_time_changes_nothing(text: str) -> None:
-    once = canonical(text)
-    assert canonical(once) == once
+def test_canonicalize_is_idempotent(text: str) -> None:
+    once = canonicalize(text)
+    assert canonicalize(once) == once
 
 
 @given(troubled)
-def test_it_is_composed_and_can_be_encoded(text: str) -> None:
-    kept = canonical(text)
+def test_the_result_is_nfc_and_can_be_encoded(text: str) -> None:
+    kept = canonicalize(text)
     assert unicodedata.is_normalized("NFC", kept)
     kept.encode()
 
 
 @given(troubled, troubled)
-def test_nothing_that_turns_the_direction_or_controls_is_left(before: str, after: str) -> None:
-    kept = canonical(f"{before}\u202e\r\x07{after}")
+def test_no_direction_mark_or_control_character_is_left(before: str, after: str) -> None:
+    kept = canonicalize(f"{before}\u202e\r\x07{after}")
     assert not set(kept) & set("\u202e\u2069\u200f\r\x00\x07\u200b\ufeff\xad")
 
 
 @given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"])))
 def test_plain_text_stays_as_it_is(text: str) -> None:
-    assert canonical(f"{text}\n\t{text}") == f"{text}\n\t{text}"
+    assert canonicalize(f"{text}\n\t{text}") == f"{text}\n\t{text}"
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"])))
 def test_letters_numbers_and_signs_are_only_composed(text: str) -> None:
-    assert canonical(text) == unicodedata.normalize("NFC", text)
+    assert canonicalize(text) == unicodedata.normalize("NFC", text)
 
 
 @pytest.mark.parametrize("text", ["\u0316\u0301" * 100_000, ("\u0316" * 20 + "\u200d") * 10_000])
-def test_a_tower_of_marks_is_cut_and_costs_little(text: str) -> None:
+def test_many_marks_on_a_letter_are_cut_quickly(text: str) -> None:
     began = time.process_time()
-    assert len(canonical(f"a{text}")) <= MOST_MARKS + 1
+    assert len(canonicalize(f"a{text}")) <= MAX_MARKS + 1
     assert time.process_time() - began < 2

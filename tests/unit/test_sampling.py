@@ -1,4 +1,4 @@
-"""What a sampling may ask for, and what contradicts itself."""
+"""Sampling: valid fields and contradictions."""
 
 import json
 from typing import Any
@@ -8,24 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.engine.openai_request import sampling_json
+from hitsend.engine.remote.chat_request import sampling_json
 from hitsend.errors import Refused
 from hitsend.messages import MAX_BEAM_TOKENS, Sampling
-from hitsend.wire.body import decode
+from hitsend.wire.body import decode_body
 
 
 def parsed(**fields: Any) -> Sampling:
-    return decode(msgspec.json.encode(fields), Sampling)
+    return decode_body(msgspec.json.encode(fields), Sampling)
 
 
-def test_what_is_not_said_can_be_told_from_every_choice() -> None:
-    assert parsed().said == {}
+def test_an_unset_field_differs_from_every_value() -> None:
+    assert parsed().explicit == {}
     every = {"policy": "sample", "stop": [], "logit_bias": [], "top_logprobs": 0}
-    assert parsed(**every).said.keys() == every.keys()
+    assert parsed(**every).explicit.keys() == every.keys()
 
 
 @given(st.text() | st.text('{}[]":,1a\\ \n'))
-def test_a_schema_reaches_a_request_as_one_object_or_is_refused(schema: str) -> None:
+def test_a_schema_is_one_object_or_is_refused(schema: str) -> None:
     try:
         sampling = Sampling(json_schema=schema)
     except ValueError:
@@ -39,7 +39,7 @@ def test_a_schema_reaches_a_request_as_one_object_or_is_refused(schema: str) -> 
 
 
 @pytest.mark.parametrize("policy", ["greedy", "beam"])
-def test_what_leaves_nothing_to_chance_has_no_temperature(policy: str) -> None:
+def test_a_deterministic_policy_refuses_a_temperature(policy: str) -> None:
     assert parsed(policy=policy, temperature=0).policy == policy
     with pytest.raises(Refused, match="leave out `temperature`"):
         parsed(policy=policy, temperature=0.5)
@@ -55,7 +55,7 @@ def test_what_leaves_nothing_to_chance_has_no_temperature(policy: str) -> None:
         ("repeat_penalty", 1.1),
     ],
 )
-def test_a_beam_search_refuses_what_it_cannot_keep_to(name: str, value: object) -> None:
+def test_a_beam_search_refuses_biasing_fields(name: str, value: object) -> None:
     with pytest.raises(Refused, match=f"leave out `{name}`"):
         parsed(policy="beam", **{name: value})
 

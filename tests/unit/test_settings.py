@@ -1,4 +1,4 @@
-"""Settings: which layer wins, and what is said of a value that does not fit."""
+"""Settings: the order of layers, and the errors of invalid values."""
 
 from pathlib import Path
 
@@ -46,14 +46,12 @@ def test_every_setting_has_an_origin(file: Path) -> None:
         ("HITSEND_PAD", "7"),
     ],
 )
-def test_a_value_that_does_not_fit_names_its_variable(
-    file: Path, variable: str, value: str
-) -> None:
+def test_an_invalid_value_names_its_variable(file: Path, variable: str, value: str) -> None:
     with pytest.raises(BadSetting, match=f"{variable} is '{value}'"):
         load({}, environ(file, **{variable: value}))
 
 
-def test_a_value_in_the_file_that_does_not_fit_names_the_file(file: Path) -> None:
+def test_an_invalid_value_in_the_file_names_the_file(file: Path) -> None:
     with pytest.raises(BadSetting, match=r"config\.toml is 'x', which does not fit `port`"):
         load({}, environ(file, "port = 'x'"))
 
@@ -63,27 +61,27 @@ def test_a_flag_out_of_range_is_named(file: Path) -> None:
         load({"port": -1}, environ(file))
 
 
-def test_a_secret_that_does_not_fit_is_not_shown(file: Path) -> None:
+def test_an_invalid_secret_is_not_shown(file: Path) -> None:
     with pytest.raises(BadSetting) as caught:
         load({}, environ(file, "engine_key = [12345]"))
     assert "12345" not in caught.value.message
 
 
-def test_a_variable_nobody_knows_is_refused(file: Path) -> None:
+def test_an_unknown_variable_is_refused(file: Path) -> None:
     with pytest.raises(BadSetting, match="HITSEND_PROT"):
         load({}, environ(file, HITSEND_PROT="80"))
 
 
-def test_what_a_client_uses_is_no_unknown_variable(file: Path) -> None:
+def test_the_variables_of_the_client_are_known(file: Path) -> None:
     load({}, environ(file, HITSEND_URL="http://x", HITSEND_KEY="hs-x"))
 
 
-def test_a_name_in_the_file_nobody_knows_is_refused(file: Path) -> None:
+def test_an_unknown_name_in_the_file_is_refused(file: Path) -> None:
     with pytest.raises(BadSetting, match="sets prot"):
         load({}, environ(file, "prot = 80"))
 
 
-def test_a_file_that_is_named_but_not_there_is_refused(file: Path) -> None:
+def test_a_named_file_that_does_not_exist_is_refused(file: Path) -> None:
     with pytest.raises(BadSetting, match="HITSEND_CONFIG"):
         load({}, {"HITSEND_CONFIG": str(file)})
 
@@ -96,11 +94,11 @@ def test_a_file_that_is_not_toml_is_refused(file: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("1", True), ("true", True), ("0", False)])
-def test_yes_and_no_can_be_written_as_people_do(file: Path, text: str, value: bool) -> None:
+def test_booleans_can_be_written_in_several_ways(file: Path, text: str, value: bool) -> None:
     assert load({}, environ(file, HITSEND_INSECURE=text)).settings.insecure is value
 
 
-def test_a_path_may_begin_at_home_wherever_it_comes_from(file: Path) -> None:
+def test_a_path_may_begin_with_a_tilde_in_every_layer(file: Path) -> None:
     home = Path.home() / "chat"
     assert load({}, environ(file, HITSEND_DATA_DIR="~/chat")).settings.data_dir == home
     assert load({}, environ(file, "data_dir = '~/chat'")).settings.data_dir == home
@@ -129,16 +127,16 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return chain, key
 
 
-def test_a_certificate_with_its_key_lets_anyone_listen(pair: tuple[Path, Path]) -> None:
+def test_with_a_certificate_listening_beyond_loopback_is_allowed(pair: tuple[Path, Path]) -> None:
     check_binding(Settings(host="0.0.0.0", tls_cert=pair[0], tls_key=pair[1]))
 
 
-def test_half_a_certificate_is_refused() -> None:
+def test_a_certificate_without_a_key_is_refused() -> None:
     with pytest.raises(BadSetting, match="belong together"):
         check_binding(Settings(tls_cert=Path("c.pem")))
 
 
-def test_a_certificate_or_key_that_is_not_there_is_named(pair: tuple[Path, Path]) -> None:
+def test_a_missing_certificate_or_key_is_named(pair: tuple[Path, Path]) -> None:
     for missing in pair:
         missing.rename(missing.with_suffix(".away"))
         with pytest.raises(BadSetting, match=f"{missing.name} cannot be read"):
@@ -146,7 +144,7 @@ def test_a_certificate_or_key_that_is_not_there_is_named(pair: tuple[Path, Path]
         missing.with_suffix(".away").rename(missing)
 
 
-def test_a_certificate_that_is_none_or_not_the_keys_is_refused(pair: tuple[Path, Path]) -> None:
+def test_an_invalid_certificate_or_another_key_is_refused(pair: tuple[Path, Path]) -> None:
     chain, key = pair
     with pytest.raises(BadSetting, match=r"key\.pem and .*chain\.pem are not a certificate"):
         check_binding(Settings(tls_cert=key, tls_key=chain))
@@ -161,6 +159,6 @@ def test_proxies_are_addresses_or_networks(proxies: str) -> None:
 
 
 @pytest.mark.parametrize("proxies", ["*", "proxy.example", "127.0.0.1;::1", "10.0.0.1/8"])
-def test_a_proxy_that_is_no_address_is_named(proxies: str) -> None:
+def test_a_proxy_that_is_not_an_address_is_named(proxies: str) -> None:
     with pytest.raises(BadSetting, match="trusted_proxies"):
         check_binding(Settings(trusted_proxies=proxies))

@@ -24,7 +24,7 @@ def said(text: str) -> TextArrived:
     return TextArrived(text, (Token(1, text, -0.5, 2.0),))
 
 
-def answer_of(*events: AnyEvent) -> transcript.Said:
+def answer_of(*events: AnyEvent) -> transcript.FoldedMessage:
     return transcript.fold([ASKED, STARTED, *events]).messages[-1]
 
 
@@ -44,7 +44,7 @@ def test_text_around_a_tool_call_keeps_its_place() -> None:
     assert made.parts == (Text("ab"), call, Text("c"))
 
 
-def test_a_finished_answer_knows_how_it_ended_and_what_it_cost() -> None:
+def test_a_finished_answer_has_its_ending_and_usage() -> None:
     usage = Usage(5, 3, 1)
     made = transcript.fold(
         [ASKED, STARTED, said("a"), AnswerFinished("a", "length", usage), TurnFinished("length")]
@@ -54,13 +54,13 @@ def test_a_finished_answer_knows_how_it_ended_and_what_it_cost() -> None:
     assert made.ending == "length"
 
 
-def test_stopping_keeps_what_was_said_and_what_it_cost() -> None:
+def test_a_stopped_answer_keeps_its_text_and_usage() -> None:
     answer = answer_of(PromptRead(3, 4, 0.5, 1.5), said("a"), said("b"), TurnFinished("stopped"))
     assert (answer.text, answer.status, answer.ending) == ("ab", "partial", "stopped")
     assert answer.usage == Usage(7, 3, 2, 0.5, 1.5)
 
 
-def test_a_failure_keeps_what_was_said() -> None:
+def test_a_failed_answer_keeps_its_text() -> None:
     failure = TurnFailed("worker_lost", "It died.", True)
     made = transcript.fold([ASKED, STARTED, said("a"), failure])
     assert (made.messages[-1].text, made.messages[-1].status) == ("a", "failed")
@@ -72,7 +72,7 @@ def test_an_answer_that_has_ended_does_not_end_again() -> None:
     assert (answer.status, answer.ending) == ("finished", "stop")
 
 
-def test_what_a_person_said_is_whole_even_if_no_answer_begins() -> None:
+def test_a_question_is_finished_even_if_no_answer_begins() -> None:
     made = transcript.fold([ASKED, TurnFailed("engine_down", "Not now.", True)])
     assert [one.status for one in made.messages] == ["finished"]
 
@@ -83,7 +83,7 @@ def test_the_last_title_counts() -> None:
     )
 
 
-def test_when_the_first_word_came_outlives_what_the_engine_counted() -> None:
+def test_the_engine_usage_does_not_overwrite_the_first_word_time() -> None:
     first = TextArrived("Hel", (), 31.5)
     counted = Usage(12, 8, 2, 0.4, 21.5, 10.0)
     done = answer_of(first, said("lo"), AnswerFinished("a", "stop", counted))
@@ -93,7 +93,7 @@ def test_when_the_first_word_came_outlives_what_the_engine_counted() -> None:
     assert cut.usage.first_word_ms == 31.5
 
 
-def test_a_search_that_was_stopped_has_cost_what_it_looked_into() -> None:
+def test_a_stopped_search_counts_its_searched_tokens() -> None:
     looking = [TextArrived("", (), num_searched_tokens=number) for number in (1, 4, 4)]
     cut = answer_of(*looking, TurnFinished("stopped"))
     assert cut.usage
@@ -103,12 +103,12 @@ def test_a_search_that_was_stopped_has_cost_what_it_looked_into() -> None:
     assert plain.usage.num_searched_tokens is msgspec.UNSET
 
 
-def test_usage_that_was_stored_without_a_first_word_reads_as_before() -> None:
+def test_usage_stored_without_a_first_word_can_be_read() -> None:
     old = b'{"num_input_tokens":12,"num_output_tokens":2,"prefill_ms":21.5}'
     usage = msgspec.json.decode(old, type=Usage)
     assert usage == Usage(num_input_tokens=12, num_output_tokens=2, prefill_ms=21.5)
     assert b"first_word_ms" not in msgspec.json.encode(usage)
 
 
-def test_waiting_changes_nothing_of_the_answer() -> None:
+def test_a_delay_does_not_change_the_answer() -> None:
     assert answer_of(AnswerDelayed("queue", 3)) == answer_of()

@@ -1,48 +1,53 @@
-/** Everything that can be done from anywhere. Keys, palette and slash menu all read this list. */
-import { focusDraft } from '$/chat/draft';
-import { showModels } from '$/chat/ModelPicker.svelte';
-import { conversationActions, type ConversationScreen } from '$/conversationActions';
+/** All actions of the workspace. Shortcuts, palette and slash menu read this list. */
+import { focusDraft } from '$/chat/DraftBox.svelte';
+import { openModelPicker } from '$/chat/ModelPicker.svelte';
+import { buildConversationActions, type ConversationScreen } from '$/conversationActions';
 import type { Action } from '$/state/action';
-import type { Desk } from '$/state/desk.svelte';
 import type { Theme } from '$/state/preferences.svelte';
 import type { Router } from '$/state/router.svelte';
-import type { Drawing } from '$/ui/Icon.svelte';
-import { commandOf } from '$/words/command';
+import type { Workspace } from '$/state/workspace.svelte';
+import type { IconName } from '$/ui/Icon.svelte';
+import { listSlashNames } from '$/words/slashNames';
 import type { Words } from '$/words/words';
 
-/** What only the screen itself can do. */
+/** The actions that only the screen can do. */
 interface Screen extends ConversationScreen {
 	showPalette: () => void;
 	showShortcuts: () => void;
 	signOut: () => void;
 }
 
-export function actionsOf(
-	desk: Desk,
+export function buildActions(
+	workspace: Workspace,
 	router: Router,
 	screen: Screen,
 	words: Words,
 	isAdmin: boolean
 ): Action[] {
-	const { desk: t } = words;
+	const { workspace: t } = words;
 	return [
-		...forTheWay(desk, router, screen, t),
-		...conversationActions(desk, screen, words),
+		...buildNavigationActions(workspace, router, screen, t),
+		...buildConversationActions(workspace, screen, words),
 		{
 			id: 'undo',
 			icon: 'again',
 			label: t.actions.undo,
 			keys: 'mod+z',
-			isAvailable: () => desk.notices.undoable !== null,
-			run: () => desk.notices.undo()
+			isAvailable: () => workspace.notices.undoable !== null,
+			run: () => workspace.notices.undo()
 		},
-		...forSettings(router, t, isAdmin),
-		...forThemes(desk, t),
+		...buildSettingsActions(router, t, isAdmin),
+		...buildThemeActions(workspace, t),
 		{ id: 'sign-out', icon: 'signOut', label: t.actions.signOut, run: screen.signOut }
 	];
 }
 
-function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk']): Action[] {
+function buildNavigationActions(
+	workspace: Workspace,
+	router: Router,
+	screen: Screen,
+	t: Words['workspace']
+): Action[] {
 	return [
 		{
 			id: 'new-chat',
@@ -50,22 +55,22 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 			label: t.actions.newChat,
 			also: t.also.newChat,
 			keys: 'mod+shift+o',
-			slash: commandOf('new', t),
+			slash: listSlashNames('new', t),
 			run: () => router.go('/')
 		},
 		{
 			id: 'temporary-chat',
 			icon: 'clock',
 			label: t.actions.temporary,
-			slash: commandOf('temporary', t),
-			run: () => desk.beginTemporary()
+			slash: listSlashNames('temporary', t),
+			run: () => workspace.startTemporary()
 		},
 		{
 			id: 'palette',
 			icon: 'search',
 			label: t.actions.palette,
 			keys: 'mod+k',
-			slash: commandOf('find', t),
+			slash: listSlashNames('find', t),
 			run: screen.showPalette
 		},
 		{
@@ -73,7 +78,7 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 			icon: 'keyboard',
 			label: t.actions.shortcuts,
 			keys: '?',
-			slash: commandOf('help', t),
+			slash: listSlashNames('help', t),
 			run: screen.showShortcuts
 		},
 		{
@@ -87,8 +92,8 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 			id: 'model',
 			icon: 'cpu',
 			label: t.actions.model,
-			slash: commandOf('model', t),
-			run: showModels
+			slash: listSlashNames('model', t),
+			run: openModelPicker
 		},
 		{
 			id: 'tokens',
@@ -103,8 +108,8 @@ function forTheWay(desk: Desk, router: Router, screen: Screen, t: Words['desk'])
 			label: t.actions.foldSidebar,
 			keys: 'mod+shift+s',
 			run: () => {
-				const isSidebarFolded = !desk.preferences.isSidebarFolded;
-				void desk.preferences.change({ isSidebarFolded });
+				const isSidebarFolded = !workspace.preferences.isSidebarFolded;
+				void workspace.preferences.change({ isSidebarFolded });
 			}
 		}
 	];
@@ -134,26 +139,26 @@ const ADMIN_SECTIONS = [
 	'changes'
 ] as const;
 
-function forSettings(router: Router, t: Words['desk'], isAdmin: boolean): Action[] {
+function buildSettingsActions(router: Router, t: Words['workspace'], isAdmin: boolean): Action[] {
 	const sections = isAdmin ? [...SECTIONS, ...ADMIN_SECTIONS] : SECTIONS;
 	return sections.map((section): Action => ({
 		id: `settings-${section}`,
 		icon: 'settings',
 		label: t.actions.settings[section],
 		...(section in t.also ? { also: t.also[section as keyof typeof t.also] } : {}),
-		...(section === 'account' ? { keys: 'mod+,', slash: commandOf('settings', t) } : {}),
+		...(section === 'account' ? { keys: 'mod+,', slash: listSlashNames('settings', t) } : {}),
 		run: () => router.openSettings(section)
 	}));
 }
 
-const THEME_ICONS: Record<Theme, Drawing> = { light: 'sun', dark: 'moon', system: 'screen' };
+const THEME_ICONS: Record<Theme, IconName> = { light: 'sun', dark: 'moon', system: 'screen' };
 
-function forThemes(desk: Desk, t: Words['desk']): Action[] {
+function buildThemeActions(workspace: Workspace, t: Words['workspace']): Action[] {
 	return (['light', 'dark', 'system'] satisfies Theme[]).map((theme) => ({
 		id: `theme-${theme}`,
 		icon: THEME_ICONS[theme],
 		label: t.actions[theme],
-		isAvailable: () => desk.preferences.theme !== theme,
-		run: () => void desk.preferences.change({ theme })
+		isAvailable: () => workspace.preferences.theme !== theme,
+		run: () => void workspace.preferences.change({ theme })
 	}));
 }

@@ -1,16 +1,16 @@
-/** What can be done to the open conversation and its last answer, from anywhere. */
-import { Last } from '$/chat/last';
-import { languageOf, spoken } from '$/chat/spoken';
+/** The actions on the open conversation and its last answer. */
+import { LastAnswer } from '$/chat/lastAnswer';
+import { detectLanguage, toSpeech } from '$/chat/speechText';
 import type { Voice } from '$/chat/voice.svelte';
 import type { Action } from '$/state/action';
-import type { Desk } from '$/state/desk.svelte';
-import { fileNameOf, markdownOf } from '$/state/transcript';
-import { copy } from '$/ui/copy';
-import { save } from '$/ui/save';
-import { commandOf } from '$/words/command';
+import { buildFileName, exportMarkdown } from '$/state/markdownExport';
+import type { Workspace } from '$/state/workspace.svelte';
+import { copyText } from '$/ui/clipboard';
+import { saveMarkdown } from '$/ui/download';
+import { listSlashNames } from '$/words/slashNames';
 import type { Words } from '$/words/words';
 
-/** What only the screen itself can do. */
+/** The actions that only the screen can do. */
 export interface ConversationScreen {
 	voice: Voice;
 	canShare: () => boolean;
@@ -19,73 +19,73 @@ export interface ConversationScreen {
 	inspect: (turnId: string) => void;
 }
 
-export function conversationActions(
-	desk: Desk,
+export function buildConversationActions(
+	workspace: Workspace,
 	screen: ConversationScreen,
 	words: Words
 ): Action[] {
-	const last = new Last(() => desk.open, words);
+	const last = new LastAnswer(() => workspace.open, words);
 	return [
-		...forTheAnswer(desk, screen, last, words.desk),
-		...forTheWhole(desk, screen, last, words)
+		...buildAnswerActions(workspace, screen, last, words.workspace),
+		...buildManageActions(workspace, screen, last, words)
 	];
 }
 
-function forTheAnswer(
-	desk: Desk,
+function buildAnswerActions(
+	workspace: Workspace,
 	{ voice, inspect }: ConversationScreen,
-	last: Last,
-	t: Words['desk']
+	last: LastAnswer,
+	t: Words['workspace']
 ): Action[] {
 	return [
 		{
 			id: 'stop',
 			icon: 'stop',
 			label: t.actions.stop,
-			isAvailable: () => desk.open.isAnswering,
-			run: () => desk.open.stop()
+			isAvailable: () => workspace.open.isAnswering,
+			run: () => workspace.open.stop()
 		},
 		{
 			id: 'answer-again',
 			icon: 'again',
 			label: t.actions.answerAgain,
-			slash: commandOf('again', t),
-			isAvailable: () => last.leaf !== '' && !desk.open.isAnswering,
-			run: () => void last.answerAgain(desk.ask)
+			slash: listSlashNames('again', t),
+			isAvailable: () => last.leafId !== '' && !workspace.open.isAnswering,
+			run: () => void last.answerAgain(workspace.sendOptions)
 		},
 		{
 			id: 'go-on',
 			icon: 'goOn',
 			label: t.actions.goOn,
-			slash: commandOf('continue', t),
-			isAvailable: () => last.isCutShort,
-			run: () => void desk.open.goOn(last.leaf, desk.ask)
+			slash: listSlashNames('continue', t),
+			isAvailable: () => last.canContinue,
+			run: () => void workspace.open.continueAnswer(last.leafId, workspace.sendOptions)
 		},
 		{
 			id: 'copy-answer',
 			icon: 'copy',
 			label: t.actions.copyAnswer,
 			keys: 'mod+shift+c',
-			slash: commandOf('copy', t),
-			isAvailable: () => last.words !== '',
-			run: () => void copyAndTell(last.words, t.copied, desk)
+			slash: listSlashNames('copy', t),
+			isAvailable: () => last.text !== '',
+			run: () => void copyAndNotify(last.text, t.copied, workspace)
 		},
 		{
 			id: 'read-aloud',
 			icon: 'speaker',
 			label: t.actions.readAloud,
-			slash: commandOf('read', t),
-			isAvailable: () => voice.isThere && voice.spokenId === null && last.words !== '',
+			slash: listSlashNames('read', t),
+			isAvailable: () => voice.isSupported && voice.readingId === null && last.text !== '',
 			run: () => {
-				const { language } = desk.preferences;
-				voice.read(last.wordsId, spoken(last.words), languageOf(last.words, language));
+				const { language } = workspace.preferences;
+				voice.read(last.textId, toSpeech(last.text), detectLanguage(last.text, language));
 			}
 		},
 		{
 			id: 'stop-reading',
 			icon: 'mute',
 			label: t.actions.stopReading,
-			isAvailable: () => voice.spokenId !== null,
+			isAvailable: () => voice.readingId !== null,
 			run: () => voice.stop()
 		},
 		{
@@ -93,30 +93,30 @@ function forTheAnswer(
 			icon: 'look',
 			label: t.actions.lookInside,
 			keys: 'mod+shift+l',
-			slash: commandOf('inside', t),
+			slash: listSlashNames('inside', t),
 			isAvailable: () => last.turnId !== '',
 			run: () => inspect(last.turnId)
 		}
 	];
 }
 
-function forTheWhole(
-	desk: Desk,
+function buildManageActions(
+	workspace: Workspace,
 	{ canShare, share, rename }: ConversationScreen,
-	last: Last,
+	last: LastAnswer,
 	words: Words
 ): Action[] {
-	const { desk: t } = words;
-	const isOpen = () => desk.open.id !== null;
-	/** A temporary one is in no list, and is nobody else's to see. */
-	const isListed = () => isOpen() && !desk.open.isTemporary;
-	const hasWords = () => desk.open.path.length > 0;
+	const { workspace: t } = words;
+	const isOpen = () => workspace.open.id !== null;
+	/** A temporary conversation is in no list and cannot be shared. */
+	const isListed = () => isOpen() && !workspace.open.isTemporary;
+	const hasMessages = () => workspace.open.path.length > 0;
 	return [
 		{
 			id: 'rename',
 			icon: 'edit',
 			label: t.actions.rename,
-			slash: commandOf('rename', t),
+			slash: listSlashNames('rename', t),
 			isAvailable: isOpen,
 			run: rename
 		},
@@ -124,74 +124,76 @@ function forTheWhole(
 			id: 'share',
 			icon: 'share',
 			label: t.actions.share,
-			slash: commandOf('share', t),
-			isAvailable: () => canShare() && isListed() && last.wordsId !== '' && !desk.open.isAnswering,
-			run: () => share(last.leaf)
+			slash: listSlashNames('share', t),
+			isAvailable: () =>
+				canShare() && isListed() && last.textId !== '' && !workspace.open.isAnswering,
+			run: () => share(last.leafId)
 		},
 		{
 			id: 'save',
 			icon: 'download',
 			label: t.actions.save,
 			also: t.also.save,
-			slash: commandOf('export', t),
-			isAvailable: hasWords,
-			run: () => save(fileNameOf(desk.open, words), markdownOf(desk.open, words))
+			slash: listSlashNames('export', t),
+			isAvailable: hasMessages,
+			run: () =>
+				saveMarkdown(buildFileName(workspace.open, words), exportMarkdown(workspace.open, words))
 		},
 		{
 			id: 'copy-all',
 			icon: 'copy',
 			label: t.actions.copyAll,
-			isAvailable: hasWords,
-			run: () => void copyAndTell(markdownOf(desk.open, words), t.copiedAll, desk)
+			isAvailable: hasMessages,
+			run: () => void copyAndNotify(exportMarkdown(workspace.open, words), t.copiedAll, workspace)
 		},
 		{
 			id: 'pin',
 			icon: 'pin',
 			label: t.actions.pin,
-			slash: commandOf('pin', t),
-			isAvailable: () => isListed() && !desk.isPinned && !desk.isArchived,
-			run: () => void desk.togglePin()
+			slash: listSlashNames('pin', t),
+			isAvailable: () => isListed() && !workspace.isPinned && !workspace.isArchived,
+			run: () => void workspace.togglePin()
 		},
 		{
 			id: 'unpin',
 			icon: 'pin',
 			label: t.actions.unpin,
-			slash: commandOf('unpin', t),
-			isAvailable: () => isOpen() && desk.isPinned && !desk.isArchived,
-			run: () => void desk.togglePin()
+			slash: listSlashNames('unpin', t),
+			isAvailable: () => isOpen() && workspace.isPinned && !workspace.isArchived,
+			run: () => void workspace.togglePin()
 		},
 		{
 			id: 'archive',
 			icon: 'archive',
 			label: t.actions.archive,
-			slash: commandOf('archive', t),
-			isAvailable: () => isListed() && !desk.isArchived,
-			run: () => void desk.archive()
+			slash: listSlashNames('archive', t),
+			isAvailable: () => isListed() && !workspace.isArchived,
+			run: () => void workspace.archive()
 		},
 		{
 			id: 'unarchive',
 			icon: 'unarchive',
 			label: t.actions.unarchive,
-			slash: commandOf('unarchive', t),
-			isAvailable: () => isOpen() && desk.isArchived,
-			run: () => void desk.unarchive()
+			slash: listSlashNames('unarchive', t),
+			isAvailable: () => isOpen() && workspace.isArchived,
+			run: () => void workspace.unarchive()
 		},
 		{
 			id: 'remove',
 			icon: 'trash',
 			label: t.actions.remove,
 			keys: 'mod+shift+backspace',
-			slash: commandOf('delete', t),
+			slash: listSlashNames('delete', t),
 			isAvailable: isOpen,
-			run: () => void desk.remove()
+			run: () => void workspace.remove()
 		}
 	];
 }
 
-async function copyAndTell(text: string, told: string, { notices, preferences }: Desk) {
+async function copyAndNotify(text: string, notice: string, { notices, preferences }: Workspace) {
 	try {
-		await copy(text);
-		notices.tell(told);
+		await copyText(text);
+		notices.show(notice);
 	} catch (error) {
 		if (!(error instanceof DOMException)) throw error;
 		notices.warn(preferences.words.ui.notCopied);

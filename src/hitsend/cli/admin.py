@@ -1,6 +1,6 @@
-"""`hitsend admin`: accounts and keys, written straight into the database.
+"""`hitsend admin`: accounts and API keys, directly in the database.
 
-Works whether or not a server runs on it: the database allows several writers.
+Works while a server runs: the database allows several writers.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import Parameter
 
 from hitsend.cli.flags import with_settings
-from hitsend.cli.screen import out, say
+from hitsend.cli.output import print_note, stdout
 from hitsend.credentials import (
     clean_name,
     hash_password,
@@ -25,7 +25,7 @@ from hitsend.credentials import (
 )
 from hitsend.errors import NotFound, Refused
 from hitsend.settings import Loaded, Settings
-from hitsend.store import PersonLine, Store, User
+from hitsend.store import AccountItem, Store, User
 
 Role: TypeAlias = Literal["admin", "member"]
 Name: TypeAlias = Annotated[str, Parameter(help="The account's name.")]
@@ -45,7 +45,7 @@ def create_user(
     ] = False,
 ) -> int:
     user = asyncio.run(_create_user(loaded.settings, name, role, _password(password_stdin)))
-    say(f"Made the {user.role} account {user.name}.")
+    print_note(f"Made the {user.role} account {user.name}.")
     return 0
 
 
@@ -57,69 +57,69 @@ def create_key(
     *,
     label: Annotated[str, Parameter(help="What the key is for, to tell keys apart.")] = "",
 ) -> int:
-    out.write(asyncio.run(_create_key(loaded.settings, name, label)))
+    stdout.write(asyncio.run(_create_key(loaded.settings, name, label)))
     return 0
 
 
 @with_settings("data_dir")
-def list_people(loaded: Loaded) -> int:
-    people = asyncio.run(_people(loaded.settings))
+def list_users(loaded: Loaded) -> int:
+    accounts = asyncio.run(_list_accounts(loaded.settings))
     heads = ("NAME", "ROLE", "", "CONVERSATIONS", "SINCE", "LAST SEEN")
-    out.table(heads, [_line(person) for person in people])
+    stdout.table(heads, [_table_row(account) for account in accounts])
     return 0
 
 
 @with_settings("data_dir")
 def disable(loaded: Loaded, name: Name, /) -> int:
     asyncio.run(_disable(loaded.settings, name))
-    say(f"{name} is kept out: neither their password, sessions nor keys hold.")
-    say("What a running server has begun to answer them, it answers to the end.")
+    print_note(f"{name} is kept out: neither their password, sessions nor keys hold.")
+    print_note("What a running server has begun to answer them, it answers to the end.")
     return 0
 
 
 @with_settings("data_dir")
 def enable(loaded: Loaded, name: Name, /) -> int:
     asyncio.run(_enable(loaded.settings, name))
-    say(f"{name} may come in again.")
+    print_note(f"{name} may come in again.")
     return 0
 
 
-async def _people(settings: Settings) -> list[PersonLine]:
+async def _list_accounts(settings: Settings) -> list[AccountItem]:
     async with open_store(settings) as store:
-        return await store.accounts.people()
+        return await store.accounts.list_accounts()
 
 
 async def _disable(settings: Settings, name: str) -> None:
     async with open_store(settings) as store:
-        person = await _named(store, name)
-        if person.is_disabled:
-            raise Refused(f"{person.name} is disabled already.")
-        await store.accounts.disable(person.id)
+        account = await _find_account(store, name)
+        if account.is_disabled:
+            raise Refused(f"{account.name} is disabled already.")
+        await store.accounts.disable(account.id)
 
 
 async def _enable(settings: Settings, name: str) -> None:
     async with open_store(settings) as store:
-        person = await _named(store, name)
-        if not person.is_disabled:
-            raise Refused(f"{person.name} is not disabled.")
-        await store.accounts.enable(person.id)
+        account = await _find_account(store, name)
+        if not account.is_disabled:
+            raise Refused(f"{account.name} is not disabled.")
+        await store.accounts.enable(account.id)
 
 
-async def _named(store: Store, name: str) -> PersonLine:
-    for person in await store.accounts.people():
-        if name_key(person.name) == name_key(name):
-            return person
+async def _find_account(store: Store, name: str) -> AccountItem:
+    for account in await store.accounts.list_accounts():
+        if name_key(account.name) == name_key(name):
+            return account
     raise NotFound(f"There is no account {name}. See: hitsend admin list")
 
 
-def _line(person: PersonLine) -> tuple[str, ...]:
+def _table_row(account: AccountItem) -> tuple[str, ...]:
     return (
-        person.name,
-        person.role,
-        "disabled" if person.is_disabled else "",
-        str(person.num_conversations),
-        _date(person.created_at),
-        _date(person.last_seen_at) if person.last_seen_at else "never",
+        account.name,
+        account.role,
+        "disabled" if account.is_disabled else "",
+        str(account.num_conversations),
+        _date(account.created_at),
+        _date(account.last_seen_at) if account.last_seen_at else "never",
     )
 
 
@@ -130,7 +130,7 @@ def _date(at: float) -> str:
 async def _create_user(settings: Settings, name: str, role: Role | None, password: str) -> User:
     kept, password_hash = clean_name(name), await hash_password(password)
     async with open_store(settings) as store:
-        if await store.accounts.count() > 0:
+        if await store.accounts.count_enabled() > 0:
             return await store.accounts.create(kept, password_hash, role or "member")
         if role == "member":
             raise Refused("The first account has to be an admin: make that one first.")
@@ -139,14 +139,14 @@ async def _create_user(settings: Settings, name: str, role: Role | None, passwor
 
 async def _create_key(settings: Settings, name: str, label: str) -> str:
     async with open_store(settings) as store:
-        found = await store.accounts.by_name(name)
+        found = await store.accounts.find_by_name(name)
         if found is None:
             raise NotFound(f"There is no account {name}. Make it: hitsend admin create-user {name}")
-        return await make_key(store, found[0], label)
+        return await create_api_key(store, found[0], label)
 
 
-async def make_key(store: Store, user: User, label: str) -> str:
-    """The key itself; only its hash is kept."""
+async def create_api_key(store: Store, user: User, label: str) -> str:
+    """Returns the key; only its hash is stored."""
     key = new_key()
     await store.accounts.create_key(user.id, hash_token(key), key_prefix(key), label)
     return key

@@ -1,7 +1,6 @@
-"""The `hitsend` command. Each command's module is imported only when it is the one asked for.
+"""The `hitsend` command: dispatch, error output and exit codes.
 
-It knows how a command ends (what is printed where, which exit code), not what any
-command does.
+The module of a command is imported only when that command runs.
 """
 
 import sys
@@ -30,7 +29,7 @@ def _run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has left (`hitsend models list | head`): nobody to tell.
+        # The reader of our output has exited (`hitsend models list | head`).
         sys.stderr.close()
         return FAILED
     return code if isinstance(code, int) else 0
@@ -43,7 +42,7 @@ def _app() -> App:
         version=__version__,
         suppress_keyboard_interrupt=False,
         help_format="plaintext",
-        error_formatter=_sentence,
+        error_formatter=_format_error,
     )
     app.command("hitsend.cli.serve:serve", help="Serve the page and the API.")
     app.command("hitsend.cli.chat.command:chat", help="Chat in the terminal.")
@@ -54,7 +53,7 @@ def _app() -> App:
     return app
 
 
-def _sentence(error: CycloptsError) -> Text:
+def _format_error(error: CycloptsError) -> Text:
     return Text(f"hitsend: {error} See hitsend --help.", no_wrap=True, overflow="ignore")
 
 
@@ -71,7 +70,7 @@ def _models() -> App:
 def _admin() -> App:
     admin = App(name="admin", help="Accounts and API keys, straight in the database.")
     admin.command("hitsend.cli.admin:create_user", help="Make an account.")
-    admin.command("hitsend.cli.admin:list_people", name="list", help="Everyone's account.")
+    admin.command("hitsend.cli.admin:list_users", name="list", help="Everyone's account.")
     admin.command("hitsend.cli.admin:disable", help="Keep someone out; what is theirs stays.")
     admin.command("hitsend.cli.admin:enable", help="Let someone in again.")
     admin.command("hitsend.cli.admin:create_key", help="Make an API key and print it, once.")

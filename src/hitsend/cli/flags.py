@@ -1,7 +1,4 @@
-"""Settings as command-line flags, written from `Settings`, so that no flag is described twice.
-
-Only flags that were given override anything; what a value may be is for `settings` to say.
-"""
+"""Command-line flags, generated from `Settings`. settings.py validates their values."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -17,13 +14,13 @@ from hitsend.settings import HINTS, SECRET, Loaded, Settings, load
 
 P = ParamSpec("P")
 
-PLAIN = get_type_hints(Settings)
+TYPES = get_type_hints(Settings)
 
 
 def with_settings(
     *names: str,
 ) -> Callable[[Callable[Concatenate[Loaded, P], int]], Callable[P, int]]:
-    """The command takes these settings as flags as well, and is handed all settings, loaded."""
+    """Adds these settings to the command as flags, and passes it all loaded settings."""
 
     def decorate(command: Callable[Concatenate[Loaded, P], int]) -> Callable[P, int]:
         @wraps(command)
@@ -42,17 +39,17 @@ def with_settings(
 
 
 def _argument(name: str) -> Argument:
-    default = "" if name in SECRET else f" [default: {_shown(getattr(Settings(), name))}]"
+    default = "" if name in SECRET else f" [default: {_format_default(getattr(Settings(), name))}]"
     flag = Parameter(help=describe(name) + default, show_default=False, negative="")
-    hint = getitem(Annotated, (PLAIN[name] | None, flag))
+    hint = getitem(Annotated, (TYPES[name] | None, flag))
     return Argument(name, Argument.KEYWORD_ONLY, default=None, annotation=hint)
 
 
-def _shown(value: object) -> str:
+def _format_default(value: object) -> str:
     return "none" if value is None else str(value)
 
 
 def describe(name: str) -> str:
-    """The sentence that stands beside the setting in settings.py."""
+    """Returns the help text of the setting in settings.py."""
     notes = (meta.description for meta in HINTS[name].__metadata__ if isinstance(meta, Meta))
     return next((note for note in notes if note), "")

@@ -1,4 +1,4 @@
-"""`hitsend models`: weights that are here, weights that can be had."""
+"""`hitsend models`: installed and available weights."""
 
 import asyncio
 from typing import Annotated
@@ -9,10 +9,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.progress import TransferSpeedColumn as SpeedColumn
 
 from hitsend.cli.flags import with_settings
-from hitsend.cli.screen import out, say
-from hitsend.engine.catalogue import Catalogue
+from hitsend.cli.output import print_note, stdout
 from hitsend.engine.contract import Download
-from hitsend.engine.weights import Weights
+from hitsend.engine.models.catalogue import Catalogue
+from hitsend.engine.models.weights import Weights
 from hitsend.settings import Loaded, Settings
 
 Name = Annotated[str, Parameter(help="Catalogue name, hub name, or path of a GGUF file.")]
@@ -23,11 +23,11 @@ def list_models(loaded: Loaded) -> int:
     catalogue = _catalogue(loaded.settings)
     here = {weights.name: weights for weights in catalogue.installed()}
     rows = [
-        (entry.name, entry.title, _size(entry.num_bytes), _where(here.pop(entry.name, None)))
+        (entry.name, entry.title, _size(entry.num_bytes), _path_or_no(here.pop(entry.name, None)))
         for entry in catalogue.entries
     ]
-    rows += [(own.name, own.title, _size(own.num_bytes), _where(own)) for own in here.values()]
-    out.table(("name", "model", "size", "here"), rows)
+    rows += [(own.name, own.title, _size(own.num_bytes), _path_or_no(own)) for own in here.values()]
+    stdout.table(("name", "model", "size", "here"), rows)
     return 0
 
 
@@ -35,14 +35,14 @@ def list_models(loaded: Loaded) -> int:
 def pull(loaded: Loaded, name: Name, /) -> int:
     catalogue = _catalogue(loaded.settings)
     weights = catalogue.find(name) or asyncio.run(_pull(catalogue, name))
-    out.write(str(weights.path))
+    stdout.write(str(weights.path))
     return 0
 
 
 @with_settings("models_dir")
 def remove(loaded: Loaded, name: Name, /) -> int:
     _catalogue(loaded.settings).remove(name)
-    say(f"{name} is gone.")
+    print_note(f"{name} is gone.")
     return 0
 
 
@@ -58,7 +58,7 @@ async def _pull(catalogue: Catalogue, name: str) -> Weights:
     try:
         return await catalogue.pull(name, show)
     finally:
-        if bar.task_ids:  # one that was never started would print an empty line
+        if bar.task_ids:  # stopping a bar that never started prints an empty line
             bar.stop()
 
 
@@ -70,5 +70,5 @@ def _size(num_bytes: int) -> str:
     return f"{num_bytes / 1e6:,.0f} MB"
 
 
-def _where(weights: Weights | None) -> str:
+def _path_or_no(weights: Weights | None) -> str:
     return str(weights.path) if weights else "no"

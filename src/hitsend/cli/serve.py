@@ -5,21 +5,21 @@ import sys
 from collections.abc import Coroutine
 
 from hitsend.cli.flags import with_settings
-from hitsend.cli.screen import out, say
+from hitsend.cli.output import print_note, stdout
 from hitsend.settings import NAMES, Loaded, check_binding
 
 
 @with_settings(*NAMES)
 def serve(loaded: Loaded) -> int:
     check_binding(loaded.settings)
-    from hitsend.server.serving import serve as serve_until_stopped
+    from hitsend.server.serve import serve as serve_until_stopped
 
     is_first_start = not loaded.settings.database.exists()
 
     def announce(address: str) -> None:
         if is_first_start:
-            say("The first person to open the page makes the administrator's account.")
-        out.write(f"hitsend is at {address}")
+            print_note("The first person to open the page makes the administrator's account.")
+        stdout.write(f"hitsend is at {address}")
 
     _run(serve_until_stopped(loaded.settings, announce=announce))
     return 0

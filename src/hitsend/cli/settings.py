@@ -1,4 +1,4 @@
-"""`hitsend settings`: every setting, its value, and where that came from."""
+"""`hitsend settings`: every setting with its value and origin."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import msgspec
 from cyclopts import Parameter
 
 from hitsend.cli.flags import with_settings
-from hitsend.cli.screen import out
+from hitsend.cli.output import stdout
 from hitsend.settings import NAMES, SECRET, Loaded
 
 
@@ -21,10 +21,10 @@ def settings(
 ) -> int:
     rows = [Row(name, _value(loaded, name), loaded.origins[name]) for name in NAMES]
     if as_json:
-        out.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        stdout.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
     else:
         lines = [(row.setting, _text(row), row.origin) for row in rows]
-        out.table(("setting", "value", "from"), lines)
+        stdout.table(("setting", "value", "from"), lines)
     return 0
 
 

@@ -1,21 +1,10 @@
-"""The Python client: talks HTTP to a hitsend server, and knows nothing of what is behind it."""
+"""The Python client of a hitsend server, over HTTP."""
 
 from hitsend.client.answer import Answer
-from hitsend.client.backoff import Backoff
 from hitsend.client.client import Client
-from hitsend.client.failures import Garbled, Interrupted, Lost
-from hitsend.client.shapes import (
-    Conversation,
-    ConversationLine,
-    ConversationPage,
-    Me,
-    Message,
-    Model,
-    ModelList,
-    Node,
-    Running,
-    User,
-)
+from hitsend.client.connection import Backoff
+from hitsend.client.errors import Disconnected, Interrupted, StreamInvalid
+from hitsend.client.responses import Conversation, Message, Model, ModelList, Node
 from hitsend.client.updates import (
     Delayed,
     Finished,
@@ -46,6 +35,8 @@ from hitsend.errors import (
     Unavailable,
     UnknownModel,
 )
+from hitsend.wire.responses import ConversationPage, Me, Running, User
+from hitsend.wire.responses import ConversationSummary as ConversationLine
 
 __all__ = [
     "Answer",
@@ -59,11 +50,11 @@ __all__ = [
     "EngineDown",
     "EngineLost",
     "Finished",
-    "Garbled",
+    "StreamInvalid",
     "HitsendError",
     "Interrupted",
     "KeyReused",
-    "Lost",
+    "Disconnected",
     "Me",
     "Message",
     "Model",

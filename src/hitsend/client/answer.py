@@ -1,33 +1,33 @@
-"""An answer, as whoever asked for it reads it: in updates, as text, or whole."""
+"""An answer, read as updates, as text, or whole."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
-from hitsend.client.failures import Garbled, Interrupted
+from hitsend.client.errors import Interrupted, StreamInvalid
 from hitsend.client.updates import Finished, Started, TextAdded, TextReplaced, Update
 from hitsend.errors import HitsendError
-from hitsend.wire.problem import rebuilt
+from hitsend.wire.problem import error_from_code
 
 Stop = Callable[[str, str], Awaitable[None]]
 
 
 class Answer:
-    """Nothing is sent before it is read. It is read once, and may be left at any time: the turn
-    goes on without us unless it is stopped. `async with` closes the connection at once; otherwise
-    it goes with the answer, or with the client."""
+    """Sends nothing before it is read. It can be read once. Closing it does not stop the turn;
+    `stop` does. `async with` closes the connection at the end of the block; otherwise it is
+    closed at the end of the answer, or with the client."""
 
     def __init__(self, updates: AsyncGenerator[Update, None], stop: Stop) -> None:
         self.started: Started | None = None
         self.finished: Finished | None = None
         self.is_being_read = False
-        """Somebody waits for the next update right now."""
+        """A task waits for the next update."""
         self._updates = updates
         self._stop = stop
         self._is_begun = False
         self._is_known = asyncio.Event()
-        """Whether there is something to stop is known from here on."""
+        """Set once the turn has started or the updates have ended."""
 
     def __aiter__(self) -> Self:
         return self
@@ -54,24 +54,24 @@ class Answer:
         return update
 
     async def text(self) -> AsyncGenerator[str, None]:
-        """The words as they come. Raises what the answer failed with, if it did, after them;
-        and Interrupted where the server was stopped before its end."""
+        """Yields text as it arrives. Then raises the error of a failed answer, or Interrupted if
+        the server was stopped before the end."""
         async with self:
             async for update in self:
                 if isinstance(update, TextAdded):
                     yield update.text
                 elif isinstance(update, TextReplaced):
-                    raise Garbled("What arrived so far was damaged. Read the stored answer.")
-        _check(self.finished)
+                    raise StreamInvalid("What arrived so far was damaged. Read the stored answer.")
+        _check_finished(self.finished)
 
     async def whole(self) -> Finished:
-        """The answer once it is there, to the end. Raises as `text` does."""
+        """Waits for the end and returns the answer. Raises as `text` does."""
         async for _ in self:
             continue
-        return _check(self.finished)
+        return _check_finished(self.finished)
 
     async def stop(self) -> None:
-        """End the answer; what was said so far is kept, and the iteration comes to its end."""
+        """Stops the answer; the text so far is kept, and the iteration ends."""
         if not self._is_begun:
             await self.aclose()
             return
@@ -94,12 +94,14 @@ class Answer:
         await self.aclose()
 
 
-def _check(finished: Finished | None) -> Finished:
+def _check_finished(finished: Finished | None) -> Finished:
     if finished is None:
         raise HitsendError("This answer was left before its end.")
     if failure := finished.failure:
         wait_ms = failure.retry_after_ms
-        raise rebuilt(failure.code, failure.message, None if wait_ms is None else wait_ms / 1000)
+        raise error_from_code(
+            failure.code, failure.message, None if wait_ms is None else wait_ms / 1000
+        )
     if finished.status == "interrupted":
         raise Interrupted("The server was stopped in the middle of this answer.")
     return finished

@@ -1,20 +1,40 @@
-"""HTTP to one server: what may be asked again is asked again. Knows nothing of what is asked."""
+"""HTTP requests to one server, with retries."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import httpx2
 import msgspec
+from msgspec import Meta
 
-from hitsend.client.backoff import Backoff
-from hitsend.client.failures import Lost, rebuilt
+from hitsend.client.errors import Disconnected, error_from_response
 from hitsend.errors import HitsendError, TooFast, Unavailable
 
 T = TypeVar("T")
 
-CONNECT_S = 10.0
+CONNECT_TIMEOUT_S = 10.0
+
+
+class Backoff(msgspec.Struct, frozen=True):
+    """Exponential backoff with jitter."""
+
+    max_tries: Annotated[int, Meta(ge=1)] = 12
+    first_s: float = 0.25
+    longest_s: float = 8.0
+    max_retry_after_s: float = 60.0
+    """Longest Retry-After that is waited for."""
+
+    def delay_s(self, num_tries: int, error: HitsendError | None = None) -> float | None:
+        """Returns the delay after `num_tries` failures in a row. None: give up."""
+        if num_tries >= self.max_tries:
+            return None
+        if error is not None and error.retry_after_s is not None:
+            wait_s = error.retry_after_s
+            return wait_s * random.uniform(1.0, 1.1) if wait_s <= self.max_retry_after_s else None
+        return random.uniform(0.5, 1.0) * min(self.longest_s, self.first_s * 2.0 ** (num_tries - 1))
 
 
 class Connection:
@@ -26,10 +46,10 @@ class Connection:
         self._http = httpx2.AsyncClient(
             base_url=url,
             headers=dict(headers),
-            timeout=httpx2.Timeout(CONNECT_S, read=silence_s),
-            # As many answers at once as a program wants: each has a connection of its own.
+            timeout=httpx2.Timeout(CONNECT_TIMEOUT_S, read=silence_s),
+            # Unlimited, because each answer in progress has its own connection.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-            # A proxy meant for the outside world cannot reach this machine's own addresses.
+            # A configured proxy cannot reach this machine's loopback addresses.
             mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
         )
 
@@ -37,18 +57,18 @@ class Connection:
         await self._http.aclose()
 
     async def get(self, kind: type[T], path: str, query: Mapping[str, str] | None = None) -> T:
-        return self._decoded(kind, await self._whole(self.getting(path, query)))
+        return self._decode(kind, await self._fetch(self.get_request(path, query)))
 
     async def post(
         self, kind: type[T], path: str, body: object, headers: Mapping[str, str] | None = None
     ) -> T:
-        """Only for what may be done twice."""
-        return self._decoded(kind, await self._whole(self.posting(path, body, headers)))
+        """Retries, so only for idempotent requests."""
+        return self._decode(kind, await self._fetch(self.post_request(path, body, headers)))
 
-    def getting(self, path: str, query: Mapping[str, str] | None = None) -> httpx2.Request:
+    def get_request(self, path: str, query: Mapping[str, str] | None = None) -> httpx2.Request:
         return self._http.build_request("GET", path, params=query)
 
-    def posting(
+    def post_request(
         self, path: str, body: object, headers: Mapping[str, str] | None = None
     ) -> httpx2.Request:
         own = {"content-type": "application/json", **(headers or {})}
@@ -57,21 +77,23 @@ class Connection:
 
     @asynccontextmanager
     async def response(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
-        """One try. Raises Lost, or the error that the server answered with."""
+        """Tries once. Raises Disconnected, or the server's error."""
         if self._http.is_closed:
             raise HitsendError("This client is closed.")
         try:
             async with aclosing(await self._http.send(request, stream=True)) as response:
                 if response.is_error:
-                    raise rebuilt(response.status_code, await response.aread(), response.headers)
+                    raise error_from_response(
+                        response.status_code, await response.aread(), response.headers
+                    )
                 yield response
         except httpx2.ReadTimeout:
-            raise Lost(f"{self.url} has said nothing for too long.") from None
+            raise Disconnected(f"{self.url} has said nothing for too long.") from None
         except httpx2.TransportError as error:
             why = str(error) or type(error).__name__
-            raise Lost(f"There is no connection to {self.url}: {why}.") from None
+            raise Disconnected(f"There is no connection to {self.url}: {why}.") from None
 
-    async def _whole(self, request: httpx2.Request) -> bytes:
+    async def _fetch(self, request: httpx2.Request) -> bytes:
         num_tries = 0
         while True:
             try:
@@ -84,7 +106,7 @@ class Connection:
                     raise
             await asyncio.sleep(delay_s)
 
-    def _decoded(self, kind: type[T], body: bytes) -> T:
+    def _decode(self, kind: type[T], body: bytes) -> T:
         try:
             return msgspec.json.decode(body, type=kind)
         except msgspec.DecodeError as error:

@@ -1,36 +1,35 @@
-"""What a turn tells a client while it runs. `Finished` is the last, but for a late title."""
+"""Updates of a turn in progress. `Finished` is the last, except for a late title."""
 
 from typing import TypeAlias
 
 import msgspec
 
-from hitsend.client.shapes import Message
+from hitsend.client.responses import Message
 from hitsend.events import Delay
-from hitsend.wire.typed import Failure, StreamStatus
+from hitsend.wire.side_events import Failure, StreamStatus
 
 
 class Started(msgspec.Struct, frozen=True):
-    """The message is stored; from here on the turn goes on with or without us."""
+    """The message is stored; the turn now continues without a connection."""
 
     conversation_id: str
     turn_id: str
 
 
 class Delayed(msgspec.Struct, frozen=True):
-    """The answer has to wait. May come more than once."""
+    """The answer waits. May come several times."""
 
     reason: Delay
     num_ahead: int
 
 
 class Retrying(msgspec.Struct, frozen=True):
-    """Nothing is lost: the connection is gone, or the server asks for patience, and it is tried
-    again in a while."""
+    """The connection was lost, or the server asked to wait. A retry follows; nothing is lost."""
 
     problem: str
     delay_s: float
     num_tries: int
-    """In a row that brought nothing."""
+    """Failures in a row."""
 
 
 class TextAdded(msgspec.Struct, frozen=True):
@@ -39,7 +38,7 @@ class TextAdded(msgspec.Struct, frozen=True):
 
 
 class TextReplaced(msgspec.Struct, frozen=True):
-    """What arrived was damaged on its way. This is all of it, as it is stored."""
+    """The streamed text was damaged. This is the whole text as stored."""
 
     message_id: str
     text: str
@@ -50,13 +49,13 @@ class Titled(msgspec.Struct, frozen=True):
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """The answer as it is stored, and how the turn ended."""
+    """The answer as stored, and how the turn ended."""
 
     message: Message | None
-    """None when the turn failed before there was one."""
+    """None if the turn failed before its answer started."""
     status: StreamStatus
     failure: Failure | None = None
-    """Why it failed, in the server's words."""
+    """Why it failed, in the server's words; None if it did not."""
 
     @property
     def text(self) -> str:

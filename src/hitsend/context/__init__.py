@@ -1,5 +1,5 @@
-"""What a model is shown besides the question, and what of it when there is little room.
+"""The context: what a model sees besides the question, and what is dropped when it is too long.
 
-`history` is what was said, `stretches` which summaries stand for the older part, `notes` what is
-put in front of a question, and `window` what gives way. Step 2 puts them together.
+`history` reads the messages, `summary_ranges` picks summaries of the older ones, `notes` renders
+what precedes a question, and `window` decides what to drop. `build` puts it all together.
 """

@@ -1,4 +1,4 @@
-"""What was said before a turn: exchange by exchange, as far back as a model is to see it."""
+"""The conversation before a turn, as exchanges, as far back as the model sees it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -6,38 +6,40 @@ from typing import TypeAlias
 
 import msgspec
 
-from hitsend.context.window import Cut, Kept
+from hitsend.context.window import Cut, ShownExchange
 from hitsend.errors import Conflict, Refused
 from hitsend.events import Action, AnyEvent, Ending, TextArrived
-from hitsend.messages import UNTOLD, Begun, Message, Part, Seen, Text
+from hitsend.messages import UNKNOWN_ID, Message, Part, PartialAnswer, Seen, Text
 from hitsend.send import Turn
-from hitsend.store import Reach, Store, StoredMessage
+from hitsend.store import MessageRow, PathLimit, Store
 
 CUT_SHORT: frozenset[Ending] = frozenset({"length", "stopped", "interrupted", "failed"})
 
-MOST_CHARS_PER_TOKEN = 16
-"""On average, over a conversation; prose has four. What is further back cannot fit."""
+MAX_CHARS_PER_TOKEN = 16
+"""An upper bound of the average over a conversation; prose has four. It limits how much is read."""
 
-Stored: TypeAlias = tuple[StoredMessage, ...]
+MessageRows: TypeAlias = tuple[MessageRow, ...]
 
 
 class History(msgspec.Struct, frozen=True):
-    exchanges: tuple[Stored, ...] = ()
-    """Each begins with a question; the very first of a conversation may lack it."""
-    asked: Stored = ()
-    """The question that is answered again, or with the answer that is continued."""
+    exchanges: tuple[MessageRows, ...] = ()
+    """Each starts with a question, except perhaps the first of the conversation."""
+    question: MessageRows = ()
+    """For a variant, the question; for a continuation, the question and the partial answer."""
 
     @property
-    def first(self) -> StoredMessage | None:
-        return next((one for exchange in (*self.exchanges, self.asked) for one in exchange), None)
+    def first(self) -> MessageRow | None:
+        return next(
+            (one for exchange in (*self.exchanges, self.question) for one in exchange), None
+        )
 
     @property
     def ids(self) -> list[str]:
-        return [one.message_id for exchange in (*self.exchanges, self.asked) for one in exchange]
+        return [one.message_id for exchange in (*self.exchanges, self.question) for one in exchange]
 
     @property
-    def seens(self) -> list[Seen]:
-        return [seen_in(exchange) for exchange in self.exchanges]
+    def seen(self) -> list[Seen]:
+        return [find_seen(exchange) for exchange in self.exchanges]
 
 
 async def read_history(turn: Turn, cut: Cut, store: Store) -> History:
@@ -46,46 +48,46 @@ async def read_history(turn: Turn, cut: Cut, store: Store) -> History:
         return History()
     is_alone = send.action == "next" and cut.starts_at == send.message_id
     since = send.parent_id if is_alone else cut.starts_at
-    reach = Reach(turn.model, turn.num_window_tokens * MOST_CHARS_PER_TOKEN, since)
-    path = await store.conversations.path(send.conversation_id, send.user_id, send.parent_id, reach)
+    limit = PathLimit(turn.model, turn.num_window_tokens * MAX_CHARS_PER_TOKEN, since)
+    path = await store.conversations.path(send.conversation_id, send.user_id, send.parent_id, limit)
     check_parent(path[-1], send.action)
-    exchanges = () if is_alone else tuple(exchanges_in(path))
+    exchanges = () if is_alone else tuple(split_exchanges(path))
     if send.action == "next":
         return History(exchanges)
     return History(exchanges[:-1], exchanges[-1])
 
 
-def exchanges_in(path: Stored) -> Iterator[Stored]:
-    """Without the end of one whose beginning was too far back."""
-    starts = [at for at, stored in enumerate(path) if stored.role == "user"]
+def split_exchanges(path: MessageRows) -> Iterator[MessageRows]:
+    """Drops the rest of an exchange whose start was too far back to be read."""
+    starts = [at for at, row in enumerate(path) if row.role == "user"]
     if path[0].parent_id is None or not starts:
         starts = sorted({0, *starts})
     for start, end in zip(starts, [*starts[1:], len(path)], strict=True):
         yield path[start:end]
 
 
-def seen_in(exchange: Stored) -> Seen:
-    """What the model saw besides when it answered."""
+def find_seen(exchange: MessageRows) -> Seen:
+    """Returns what the model was shown with the question, besides the messages."""
     return next((one.seen for one in exchange if one.seen is not None), Seen())
 
 
-def kept(exchange: Stored, notes: Sequence[Text]) -> Kept:
-    """As the model is shown it, with the notes in front of the question."""
-    first, *others = _messages(exchange)
+def with_notes(exchange: MessageRows, notes: Sequence[Text]) -> ShownExchange:
+    """Puts the notes before the question."""
+    first, *others = _model_messages(exchange)
     noted = Message(first.role, (*notes, *first.parts), first.source)
-    ids = tuple(stored.message_id for stored in exchange)
-    return Kept(ids, (noted, *others))
+    ids = tuple(row.message_id for row in exchange)
+    return ShownExchange(ids, (noted, *others))
 
 
-def questions_in(asked: Stored) -> list[Message]:
-    return [Message(one.role, one.parts, "user") for one in asked if one.role == "user"]
+def user_messages(rows: MessageRows) -> list[Message]:
+    return [Message(row.role, row.parts, "user") for row in rows if row.role == "user"]
 
 
-async def begun_in(asked: Stored, turn: Turn, store: Store) -> Begun:
-    """The answer that is to be continued."""
-    answers = [stored for stored in asked if stored.role != "user"]
-    parts = tuple(_joined(_spoken(answers)))
-    begun = Begun("assistant", parts, "answer")
+async def partial_answer(rows: MessageRows, turn: Turn, store: Store) -> PartialAnswer:
+    """Returns the answer that is to be continued. Raises Refused if it is empty."""
+    answers = [row for row in rows if row.role != "user"]
+    parts = tuple(_merge_texts(_text_parts(answers)))
+    begun = PartialAnswer("assistant", parts, "answer")
     if not begun.text:
         raise Refused(
             "The answer was cut short before its first word. Ask for another one instead.",
@@ -94,22 +96,22 @@ async def begun_in(asked: Stored, turn: Turn, store: Store) -> Begun:
     return msgspec.structs.replace(begun, token_ids=await _token_ids(turn, answers, store))
 
 
-def _messages(exchange: Stored) -> Iterator[Message]:
-    """Answers that follow one another are one answer, written in several turns."""
-    for role, run in groupby(exchange, lambda stored: stored.role):
+def _model_messages(exchange: MessageRows) -> Iterator[Message]:
+    """Merges consecutive answers: they are one answer written in several turns."""
+    for role, run in groupby(exchange, lambda row: row.role):
         if role == "assistant":
-            yield Message(role, tuple(_joined(_spoken(run))))
+            yield Message(role, tuple(_merge_texts(_text_parts(run))))
         else:
-            yield from (Message(role, stored.parts) for stored in run)
+            yield from (Message(role, row.parts) for row in run)
 
 
-def _spoken(answers: Iterable[StoredMessage]) -> Iterator[Part]:
-    """Without what a tool was asked for on the way: the answer tells what came of it."""
-    return (part for stored in answers for part in stored.parts if isinstance(part, Text))
+def _text_parts(answers: Iterable[MessageRow]) -> Iterator[Part]:
+    """Drops tool calls: the text says what came of them."""
+    return (part for row in answers for part in row.parts if isinstance(part, Text))
 
 
-def _joined(parts: Iterable[Part]) -> Iterator[Part]:
-    """The same parts, with text that follows text as one: a word cut in two is whole again."""
+def _merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
+    """Merges consecutive texts, so a word cut in two is whole again."""
     for is_text, run in groupby(parts, lambda part: isinstance(part, Text)):
         if is_text:
             yield Text("".join(part.text for part in run if isinstance(part, Text)))
@@ -117,28 +119,28 @@ def _joined(parts: Iterable[Part]) -> Iterator[Part]:
             yield from run
 
 
-async def _token_ids(turn: Turn, answers: Sequence[StoredMessage], store: Store) -> tuple[int, ...]:
-    """The tokens of the answer so far, if they are those of the model that goes on."""
-    if any(stored.model != turn.model or stored.is_imported for stored in answers):
+async def _token_ids(turn: Turn, answers: Sequence[MessageRow], store: Store) -> tuple[int, ...]:
+    """Returns the tokens of the answer so far, if the same model wrote them."""
+    if any(row.model != turn.model or row.is_imported for row in answers):
         return ()
-    if any(not isinstance(part, Text) for stored in answers for part in stored.parts):
+    if any(not isinstance(part, Text) for row in answers for part in row.parts):
         return ()
     ids: list[int] = []
-    for stored in answers:
-        events = await store.turns.events(stored.turn_id, turn.send.user_id)
-        ids += _ids_of_characters(stamped.event for stamped in events)
-    return () if UNTOLD in ids else tuple(ids)
+    for row in answers:
+        events = await store.turns.events(row.turn_id, turn.send.user_id)
+        ids += _complete_token_ids(stamped.event for stamped in events)
+    return () if UNKNOWN_ID in ids else tuple(ids)
 
 
-def _ids_of_characters(events: Iterable[AnyEvent]) -> list[int]:
-    """Without those at the end that began a character and did not come to complete it."""
+def _complete_token_ids(events: Iterable[AnyEvent]) -> list[int]:
+    """Drops final tokens that start a character without completing it."""
     tokens = [token for event in events if isinstance(event, TextArrived) for token in event.tokens]
     while tokens and not tokens[-1].text:
         tokens.pop()
     return [token.token_id for token in tokens]
 
 
-def check_parent(parent: StoredMessage, action: Action) -> None:
+def check_parent(parent: MessageRow, action: Action) -> None:
     if parent.status == "in_progress":
         raise Conflict("The last answer is still being written. Stop it or wait for it.")
     match action:

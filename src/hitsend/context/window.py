@@ -1,136 +1,147 @@
-"""What a model is to see, in pieces, and which of them give way when its window is too small.
+"""The parts of a context, and what to drop when it exceeds the model's window.
 
-Pure: what the pieces say comes from elsewhere, and only an engine knows how many tokens they take.
+Pure functions: the parts are built elsewhere, and only an engine counts their tokens.
 
-The order is made for the engine's memory of what it has read. Nothing before the end changes from
-one turn to the next until the window is full; then the conversation begins at a later message, with
-most of its room free again, and stays there for many turns. A window that slid along with every
-turn would be read anew every time.
+The order suits the engine's prefix cache. Nothing but the end changes from turn to turn until the
+window is full. Then the conversation starts at a later message, with most of its room free again,
+and keeps that start for many turns. A window that moved with every turn would be prefilled again
+every time.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from hitsend.events import Section, Span
-from hitsend.messages import Message, Seen, Source, Text, source_of
+from hitsend.messages import Message, Seen, Source, Text, part_source
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """What is left out so that the rest fits."""
+    """The parts that are dropped so that the rest fits."""
 
     starts_at: str | None = None
-    """The first message that is shown whole. None: the one it was when the model answered last."""
+    """The first message shown in full. None for the start of the last answer's context."""
     without: frozenset[Source] = frozenset()
 
 
-WHOLE = Cut()
+NO_CUT = Cut()
 
-GIVES_WAY: tuple[Source, ...] = ("recalled", "summary", "memory")
-"""Before the newest exchanges do, and in this order: what was said is worth more than what may
-have to do with it. Instructions, profile and question never give way."""
+DROP_ORDER: tuple[Source, ...] = ("recalled", "summary", "memory")
+"""Dropped in this order, before the newest exchanges: messages are worth more than what may relate
+to them. Instructions, profile and question are never dropped."""
 
 MEMORY_SHARE, RECALLED_SHARE, SUMMARY_SHARE = 1 / 16, 1 / 4, 1 / 8
-"""Of the window, at most. With a quarter for the answer, and two fifths of the rest for what was
-said last, all of them fit; and what was said last is worth more than any of them. What is recalled
-is that of all questions together, and each takes at most half of what is left: a talk that goes
-round in circles must not fill its window with itself."""
+"""Maximum shares of the window. With a quarter for the answer and two fifths of the rest for the
+newest exchanges, all of them fit. The recalled share is for all questions together, and each takes
+at most half of what is left: a repetitive conversation must not fill its window with itself."""
 
-FEWEST_CHARS_PER_TOKEN = 3
-"""What a note is counted by before it is a prompt: rather too many tokens than too few."""
+MIN_CHARS_PER_TOKEN = 3
+"""A low estimate, so that the estimated tokens of a note are rather too many."""
 
-KEPT_SHARE = 0.4
-"""Of the room for the conversation, what is kept of it when it is full. More, and it is full again
-soon, and read anew; less, and much is forgotten at once."""
+HISTORY_SHARE = 0.4
+"""The share of the room for the conversation that stays filled after a cut. With more, the next
+cut and prefill come sooner; with less, more is dropped at once."""
+
+T = TypeVar("T")
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """A question and what was answered, shown whole, with the notes it was asked with."""
+class ShownExchange(msgspec.Struct, frozen=True):
+    """A question and its answer in full, with the notes before the question."""
 
     message_ids: tuple[str, ...]
     messages: tuple[Message, ...]
 
 
 class Context(msgspec.Struct, frozen=True):
-    asked: tuple[Message, ...]
-    """The question with its notes, and the beginning of an answer that is continued. Of an API
-    call, all that it brought."""
-    asked_id: str = ""
-    """Where the conversation begins if nothing else of it is kept."""
+    question: tuple[Message, ...]
+    """The question with its notes, and the partial answer of a continuation. All messages of an
+    API call."""
+    question_id: str = ""
     system: tuple[Message, ...] = ()
-    kept: tuple[Kept, ...] = ()
-    """The conversation up to the question, the oldest exchange first."""
+    exchanges: tuple[ShownExchange, ...] = ()
+    """The conversation before the question, oldest first."""
     seen: Seen | None = None
-    cut: Cut = WHOLE
+    cut: Cut = NO_CUT
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        history = (message for kept in self.kept for message in kept.messages)
-        return (*self.system, *history, *self.asked)
+        history = (message for one in self.exchanges for message in one.messages)
+        return (*self.system, *history, *self.question)
 
 
-def narrowed(context: Context, spans: Sequence[Span], room: int) -> Cut | None:
-    """What to leave out of a context that takes more than `room` tokens. None: nothing more can
-    be. One such step may not be enough."""
+def narrow_cut(context: Context, spans: Sequence[Span], room: int) -> Cut | None:
+    """Returns the next larger cut of a context that has more than `room` tokens, or None if
+    nothing more can be dropped. One step may not be enough."""
     cut = context.cut
-    if len(context.kept) > 1 and cut.starts_at is None:
+    if len(context.exchanges) > 1 and cut.starts_at is None:
         return msgspec.structs.replace(cut, starts_at=_later_start(context, spans, room))
-    shown = {source_of(part, one) for one in context.messages for part in one.parts}
-    for source in GIVES_WAY:
+    shown = {part_source(part, one) for one in context.messages for part in one.parts}
+    for source in DROP_ORDER:
         if source in shown and source not in cut.without:
             return msgspec.structs.replace(cut, without=cut.without | {source})
-    if context.kept:
-        # What gave way for the exchange that goes may fit without it.
+    if context.exchanges:
+        # The parts dropped before may fit once an exchange is dropped.
         return Cut(_later_start(context, spans, room))
     return None
 
 
 def _later_start(context: Context, spans: Sequence[Span], room: int) -> str:
-    """At least one exchange later, and so that more than half of the room for them is free."""
-    costs = _costs(context, cost_of_messages(spans))
+    """Returns a start at least one exchange later that leaves more than half of the room free."""
+    costs = _costs(context, count_message_tokens(spans))
     num_other_tokens = sum(span.num_tokens for span in spans) - sum(costs)
-    # What was recalled for them does not move along.
-    costs = _costs(context, cost_of_messages(spans, without="recalled"))
-    left = max(room - num_other_tokens, 0) * KEPT_SHARE
-    starts = [kept.message_ids[0] for kept in context.kept] + [context.asked_id]
+    # Exchanges recalled for it are dropped when the start moves.
+    costs = _costs(context, count_message_tokens(spans, without="recalled"))
+    left = max(room - num_other_tokens, 0) * HISTORY_SHARE
+    starts = [one.message_ids[0] for one in context.exchanges] + [context.question_id]
     at = len(costs)
     while at > 1 and costs[at - 1] <= left:
         at -= 1
         left -= costs[at]
-    # The newest exchange stays while there is anything else to leave out.
+    # The newest exchange stays while anything else can be dropped.
     return starts[max(min(at, len(costs) - 1), 1)]
 
 
 def _costs(context: Context, by_message: Counter[int]) -> list[int]:
-    """Tokens of each exchange that is kept."""
+    """Returns the tokens of each exchange."""
     costs, at = [], len(context.system)
-    for kept in context.kept:
-        costs.append(sum(by_message[index] for index in range(at, at + len(kept.messages))))
-        at += len(kept.messages)
+    for one in context.exchanges:
+        costs.append(sum(by_message[index] for index in range(at, at + len(one.messages))))
+        at += len(one.messages)
     return costs
 
 
-def cost_of_messages(spans: Sequence[Span], without: Source | None = None) -> Counter[int]:
-    """Tokens by message, each with the scaffolding before it."""
+def count_message_tokens(spans: Sequence[Span], without: Source | None = None) -> Counter[int]:
+    """Counts tokens by message index, each with the template's tokens before it."""
     cost: Counter[int] = Counter()
-    scaffolding = 0
+    num_template_tokens = 0
     for span in spans:
         if span.source == "template":
-            scaffolding += span.num_tokens
+            num_template_tokens += span.num_tokens
         elif span.source != without:
-            cost[span.index] += scaffolding + span.num_tokens
-            scaffolding = 0
+            cost[span.index] += num_template_tokens + span.num_tokens
+            num_template_tokens = 0
     return cost
 
 
-def num_chars_within(share: float, num_window_tokens: int) -> int:
-    """That surely fit into so much of the window."""
-    return int(num_window_tokens * share * FEWEST_CHARS_PER_TOKEN)
+def chars_in_share(share: float, num_window_tokens: int) -> int:
+    """Returns how many characters surely fit into a share of the window."""
+    return int(num_window_tokens * share * MIN_CHARS_PER_TOKEN)
 
 
-def sections(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Section, ...]:
-    """What came from each place, in the order in which the model first sees something of it."""
+def take_fitting(num_chars: float, items: Sequence[T], length: Callable[[T], int]) -> list[T]:
+    """Returns the first items that fit together. An item that is too long is skipped."""
+    taken = []
+    for item in items:
+        if length(item) <= num_chars:
+            num_chars -= length(item)
+            taken.append(item)
+    return taken
+
+
+def count_sections(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Section, ...]:
+    """Counts texts, characters and tokens by source, in the order the model sees them."""
     tokens: Counter[Source] = Counter()
     for span in spans:
         tokens[span.source] += span.num_tokens
@@ -145,10 +156,10 @@ def sections(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Sectio
 
 
 def _texts(message: Message) -> dict[Source, str]:
-    """Of each source in it, the text. One that says nothing is there all the same."""
+    """Returns the text of each source, also if it is empty."""
     texts: dict[Source, str] = {}
     for part in message.parts:
         text = part.text if isinstance(part, Text) else ""
-        source = source_of(part, message)
+        source = part_source(part, message)
         texts[source] = texts.get(source, "") + text
     return texts or {message.source: ""}

@@ -1,35 +1,35 @@
-"""Engines: what turns messages into tokens and tokens into tokens.
+"""Engines: they turn messages into tokens and generate answers. Start with `contract`.
 
-Start with `contract`. Whoever uses an engine needs nothing but the names below.
+Code outside this package imports only the names below.
 """
 
-from hitsend.engine.catalogue import Catalogue
 from hitsend.engine.contract import (
     Delayed,
     Download,
+    Embedder,
     Engine,
+    EngineState,
     EngineStatus,
     Finished,
-    GaveWay,
     Generated,
-    Generation,
+    GenerationStep,
     Level,
     ModelFacts,
     Offer,
-    Pieces,
+    Preempted,
     Prefilled,
+    PrefillResult,
     Prompt,
-    PromptWasRead,
-    State,
+    TokenizedText,
 )
-from hitsend.engine.decoding import cannot_foresee, for_model
-from hitsend.engine.embedding import Embedder
-from hitsend.engine.embedding_minilm import MiniLm
-from hitsend.engine.embedding_words import WordHashes
-from hitsend.engine.llama import LlamaEngine
-from hitsend.engine.remote import RemoteEngine
-from hitsend.engine.script import Script
-from hitsend.engine.scripted import ScriptedEngine
+from hitsend.engine.decoding import beam_unsupported, fall_back_to_sampling
+from hitsend.engine.embedding.minilm import MiniLm
+from hitsend.engine.embedding.word_hashes import WordHashes
+from hitsend.engine.llama.engine import LlamaEngine
+from hitsend.engine.models.catalogue import Catalogue
+from hitsend.engine.remote.engine import RemoteEngine
+from hitsend.engine.scripted.engine import ScriptedEngine
+from hitsend.engine.scripted.script import Script
 from hitsend.engine.tool_calls import ToolCallParser, tool_schema
 
 __all__ = [
@@ -40,25 +40,25 @@ __all__ = [
     "Engine",
     "EngineStatus",
     "Finished",
-    "GaveWay",
+    "Preempted",
     "Generated",
-    "Generation",
+    "GenerationStep",
     "Level",
     "LlamaEngine",
     "MiniLm",
     "ModelFacts",
     "Offer",
-    "Pieces",
-    "Prefilled",
+    "TokenizedText",
+    "PrefillResult",
     "Prompt",
-    "PromptWasRead",
+    "Prefilled",
     "RemoteEngine",
     "Script",
     "ScriptedEngine",
-    "State",
+    "EngineState",
     "ToolCallParser",
     "WordHashes",
-    "cannot_foresee",
-    "for_model",
+    "beam_unsupported",
+    "fall_back_to_sampling",
     "tool_schema",
 ]

@@ -1,7 +1,11 @@
-"""What an engine is: it turns messages into tokens and tokens into tokens.
+"""The engine contract: what every engine can do. Read this file first.
 
-It knows no people, no conversations and no HTTP framework. Everything a turn needs of a
-model is here; `llama`, `remote` and `scripted` are the three that keep the promise.
+    encode -> generate
+
+`encode` turns messages into a prompt of token ids. `generate` turns a prompt into steps: perhaps
+`Delayed`, then `Prefilled`, `Generated` again and again, and `Finished`. Three engines implement
+the contract: `llama` (llama.cpp on this machine), `remote` (a server elsewhere) and `scripted`
+(no model). An engine does not know people, conversations or the web framework.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -13,17 +17,20 @@ from msgspec import UNSET, UnsetType
 from hitsend.events import Delay, Span
 from hitsend.messages import Message, Sampling, Token, Tool, Usage
 
-Level: TypeAlias = Literal["tokens", "chat"]
-"""`tokens`: ids in, ids and probabilities out. `chat`: only text, counts are estimates."""
+# Models.
 
-State: TypeAlias = Literal["starting", "ready", "restarting", "down"]
+Level: TypeAlias = Literal["tokens", "chat"]
+"""`tokens`: the engine exchanges token ids and probabilities. `chat`: it exchanges only text, and
+token counts are estimates."""
+
+EngineState: TypeAlias = Literal["starting", "ready", "restarting", "down"]
 
 Strength: TypeAlias = Literal["code", "conversation", "short_answers", "tools", "writing"]
-"""What a model is good at, as far as its makers or its size tell."""
+"""A use a model is good at, according to its makers or its size."""
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """What is true of a model that can be asked now. `name` is what people type."""
+    """A model that can generate now. `name` is what people type."""
 
     name: str
     title: str
@@ -36,15 +43,19 @@ class ModelFacts(msgspec.Struct, frozen=True):
     can_call_tools: bool = False
     is_default: bool = False
     good_at: tuple[Strength, ...] = ()
-    can_foresee: bool = False
-    """Whether it tells what may come next, which a beam search needs."""
+    has_next_token_probs: bool = msgspec.field(default=False, name="can_foresee")
+    """Whether the engine can return the probabilities of the next token. Beam search needs them."""
+    has_room_beside: bool = False
+    """Whether `generate_beside` may run while people's answers do."""
+    default_sampling: Sampling | UnsetType = UNSET
+    """The values used for settings that nobody chose. Unset where only the server knows them."""
     is_exact: bool | None = None
-    """Whether its prompts are the tokens its own server would make of them: see `parity`. None
-    while that is not known, and at the chat level, where nobody can tell."""
+    """Whether our prompts have the same token ids as the model's own server would produce: see
+    `parity`. None until checked, and always None at the chat level."""
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A model that can be fetched, or was. `name` is what people type."""
+    """A model that `fetch` can download. `name` is what people type."""
 
     name: str
     title: str
@@ -56,7 +67,8 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 class Download(msgspec.Struct, frozen=True):
-    """Weights on their way. `num_done_bytes` of `num_bytes` are on disk."""
+    """A download of weights: `num_done_bytes` of `num_bytes` are on disk. `problem` is set when
+    it failed."""
 
     name: str
     num_done_bytes: int
@@ -65,38 +77,54 @@ class Download(msgspec.Struct, frozen=True):
 
 
 class EngineStatus(msgspec.Struct, frozen=True):
-    """How the engine is, for /readyz and for the page."""
+    """The state of the engine, for /readyz and for the page."""
 
-    state: State
+    state: EngineState
     detail: str
-    """One sentence a person can read: what is happening, or what to do."""
+    """One sentence for people: what is happening, or what to do."""
     num_busy_slots: int = 0
     num_slots: int = 0
     num_waiting: int = 0
     downloads: tuple[Download, ...] = ()
 
 
+# Prompts.
+
+
 class Prompt(msgspec.Struct, frozen=True):
-    """What goes into a model. Token level engines fill `ids`; chat level ones use `messages`."""
+    """The input of a model. Token level engines fill `ids`; chat level engines use `messages`."""
 
     model: str
     num_tokens: int
     num_window_tokens: int
     is_exact: bool
+    """Whether `num_tokens` is counted and not estimated."""
     spans: tuple[Span, ...]
     ids: tuple[int, ...] = ()
     messages: tuple[Message, ...] = ()
     tools: tuple[Tool, ...] = ()
 
 
+class TokenizedText(msgspec.Struct, frozen=True):
+    """A text as token ids, and the bytes of each token."""
+
+    ids: tuple[int, ...]
+    pieces: tuple[bytes, ...]
+
+
+# Steps of a generation.
+
+
 class Delayed(msgspec.Struct, frozen=True):
-    """The answer has to wait. Said only where it does, before the prompt is read."""
+    """The generation waits: for a slot, or for the model to load. Sent only if it does wait."""
 
     reason: Delay
     num_ahead: int = 0
 
 
-class PromptWasRead(msgspec.Struct, frozen=True):
+class Prefilled(msgspec.Struct, frozen=True):
+    """The prompt is in the KV cache; decoding starts."""
+
     num_cached_tokens: int
     num_evaluated_tokens: int
     queued_ms: float
@@ -104,122 +132,147 @@ class PromptWasRead(msgspec.Struct, frozen=True):
 
 
 class Generated(msgspec.Struct, frozen=True, gc=False):
-    """Tokens that arrived together. Batches follow the network's reads, so cost follows
-    reads and not tokens. `text` is the joined text of `tokens`."""
+    """Tokens that arrived in one network read. `text` is the joined text of `tokens`.
+
+    One step for each read, not for each token, keeps the cost of a step off every token."""
 
     text: str
     tokens: tuple[Token, ...]
     num_searched_tokens: int | UnsetType = UNSET
-    """Of a search: what it has evaluated since it said this last. It may have found nothing yet."""
+    """Beam search only: the tokens evaluated since the previous step. `tokens` may be empty."""
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """Always the last thing a generation says."""
+    """Always the last step."""
 
     reason: Literal["stop", "length"]
     usage: Usage
 
 
-Generation: TypeAlias = Delayed | PromptWasRead | Generated | Finished
+GenerationStep: TypeAlias = Delayed | Prefilled | Generated | Finished
 
 
-class Prefilled(msgspec.Struct, frozen=True):
-    """What was read ahead. Not whole where a person came first, or nothing could be read."""
+# Work in idle time.
+
+
+class PrefillResult(msgspec.Struct, frozen=True):
+    """The part of a prompt that was prefilled. Not complete when preempted or not possible."""
 
     num_cached_tokens: int = 0
     num_evaluated_tokens: int = 0
     prefill_ms: float = 0.0
-    is_whole: bool = False
+    is_complete: bool = False
 
 
-class GaveWay(Exception):
-    """What nobody waits for was left off, because a person wants the engine."""
+class Preempted(Exception):
+    """Idle work was cancelled, or could not start, because a person's answer needs the engine."""
 
 
-class Pieces(msgspec.Struct, frozen=True):
-    """A text in a model's own tokens: ids, and the bytes each one stands for."""
-
-    ids: tuple[int, ...]
-    pieces: tuple[bytes, ...]
+# Probabilities of the next token, for beam search.
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """A token that may come next."""
+    """A possible next token."""
 
     token_id: int
     piece: bytes
-    """What it adds to the text: not always whole characters."""
+    """The bytes it adds to the text: not always whole characters."""
     logprob: float
     is_end: bool = False
 
 
-class Outlook(msgspec.Struct, frozen=True):
-    """What may come next, the likeliest first, by the model's own probabilities."""
+class NextTokens(msgspec.Struct, frozen=True):
+    """The possible next tokens, most likely first, with the model's own probabilities."""
 
     candidates: tuple[Candidate, ...]
     num_evaluated_tokens: int = 0
-    """What it took to find out."""
+    """The tokens the model had to evaluate for this."""
 
 
 class Engine(Protocol):
     async def start(self) -> None:
-        """Begin. Returns at once: loading goes on behind, `status` tells how it is."""
+        """Returns at once. Loading continues in the background: see `status`."""
 
     async def close(self) -> None: ...
 
     def status(self) -> EngineStatus: ...
 
     async def models(self) -> Sequence[ModelFacts]:
-        """Those that can be asked now, the default first."""
+        """Returns the models that can generate now, the default first."""
 
     async def offers(self) -> Sequence[Offer]:
-        """The models `fetch` knows, the default last. None where others choose the models."""
+        """Returns the models `fetch` can download, the default last. Empty for a remote engine."""
 
     async def fetch(self, name: str) -> None:
-        """Begin to bring an offered model here; `status` tells how it gets on. Raises
-        UnknownModel, and Conflict where it is here already."""
+        """Starts the download of an offered model; `status` reports its progress. Raises
+        UnknownModel, and Conflict if the model is here already."""
 
     async def remove(self, name: str) -> None:
-        """Delete a model's weights, whole or half fetched. Raises UnknownModel, and Conflict
-        while it is the one that answers by default or is answering."""
+        """Deletes a model's weights, also a partial download. Raises UnknownModel, and Conflict
+        if the model is the default or is generating."""
 
     async def require_ready(self, name: str) -> None:
-        """Raises EngineDown where `resolve` would first have to load the model, and UnknownModel.
-        Loads nothing: for questions that are not worth another model's place in memory."""
+        """Raises EngineDown if `resolve` would have to load the model, and UnknownModel. Loads
+        nothing: for requests that are not worth evicting another model from memory."""
 
     async def resolve(self, name: str) -> ModelFacts:
-        """The model people mean by `name` ("auto" is the default). Raises UnknownModel.
-        Waits a while for an engine that is starting; then raises EngineDown."""
+        """Returns the model called `name` ("auto" is the default). Waits a while for an engine
+        that is starting, then raises EngineDown. Raises UnknownModel."""
 
     async def encode(
         self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> Prompt:
-        """The model's chat template around `messages`, ready for an answer. If the last one is
-        the `answer` begun so far, it goes on from its last word; where the model's server cannot
-        do that, it raises Refused.
+        """Renders the model's chat template around `messages`, up to where the answer begins. If
+        the last message is a partial `answer`, the prompt ends with it, and the model
+        continues it; raises Refused if the model's server cannot do that.
 
-        Text never becomes structure: special tokens inside a message stay text."""
+        Special tokens inside a message are encoded as text, never as structure."""
 
-    async def tokenize(self, model: str, text: str) -> Pieces:
-        """Special tokens are not parsed. Raises Refused on a chat level engine."""
+    async def tokenize(self, model: str, text: str) -> TokenizedText:
+        """Does not parse special tokens. Raises Refused on a chat level engine."""
 
-    async def spell(self, prompt: Prompt) -> tuple[bytes, ...]:
-        """What each token of it stands for. Raises Refused on a chat level engine."""
+    async def detokenize(self, prompt: Prompt) -> tuple[bytes, ...]:
+        """Returns the bytes of each token. Raises Refused on a chat level engine."""
 
     def generate(
         self, prompt: Prompt, sampling: Sampling, lane: str = ""
-    ) -> AsyncGenerator[Generation, None]:
-        """Closing the generator cancels and frees the slot. Raises EngineLost when the
-        engine dies on the way, EngineDown when it cannot take the prompt. One that dies
-        before its first word may be asked again behind the scenes: nobody has heard anything.
+    ) -> AsyncGenerator[GenerationStep, None]:
+        """Closing the generator cancels the generation and frees its slot. Raises EngineDown if
+        the engine cannot take the prompt, EngineLost if it dies during the generation. If it dies
+        before the first token, the request may be retried unnoticed.
 
-        `lane` says whose it is: places in the queue go round between lanes."""
+        The queue is fair between lanes: callers pass one lane for each person."""
 
-    async def prefill(self, prompt: Prompt) -> Prefilled:
-        """Read the prompt and keep it warm; say nothing. May do nothing. Waits until no
-        person's answer runs or waits here, and gives way when one comes."""
+    async def prefill(self, prompt: Prompt) -> PrefillResult:
+        """Evaluates the prompt into the KV cache and generates nothing. May do nothing. Runs only
+        while the engine is idle; a person's answer preempts it."""
 
-    async def aside(self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True) -> str:
-        """A short text that nobody waits for. Runs only while no person's answer runs or waits
-        here, and loads no model. A model that cannot search samples. Raises GaveWay when a person
-        comes, or at once where the engine has no time now and this cannot wait."""
+    async def generate_when_idle(
+        self, prompt: Prompt, sampling: Sampling, *, can_wait: bool = True
+    ) -> str:
+        """Returns a short text that no person waits for, such as a title. Runs only while the
+        engine is idle and loads no model. If the model cannot run beam search, it samples. Raises
+        Preempted when a person's answer comes, or at once if the engine is busy and `can_wait` is
+        False."""
+
+    async def generate_beside(self, prompt: Prompt, sampling: Sampling) -> str:
+        """Returns a short text like `generate_when_idle`, but while people's answers run. Raises
+        Preempted at once if the engine has no room for it beside them."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors that are close if the texts are close in meaning. `minilm` uses a
+    model, `word_hashes` does not."""
+
+    @property
+    def name(self) -> str:
+        """Only vectors of the same name are comparable."""
+
+    async def start(self) -> None:
+        """Returns at once."""
+
+    async def close(self) -> None: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Returns one unit vector for each text, in order: float32, little endian. Raises
+        EngineDown."""

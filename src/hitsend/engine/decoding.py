@@ -1,7 +1,7 @@
-"""The decoding policies, and what each comes to: the one place where they part.
+"""The decoding policies: the one place that decides between sampling and beam search.
 
-`sample` and `greedy` are one request in which the model's server chooses every token; `beam` is a
-search of ours over what may come next. How an engine is asked either is its own business.
+`sample` and `greedy` are one request in which the model's server chooses every token. `beam` is
+our own search over the probabilities of the next token. Each engine supplies both.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -9,7 +9,7 @@ from typing import assert_never
 
 import msgspec
 
-from hitsend.engine.contract import Generation, Prompt
+from hitsend.engine.contract import GenerationStep, Prompt
 from hitsend.errors import Refused
 from hitsend.messages import Sampling
 
@@ -17,9 +17,9 @@ from hitsend.messages import Sampling
 def decode(
     prompt: Prompt,
     sampling: Sampling,
-    sample: Callable[[Sampling], AsyncGenerator[Generation, None]],
-    search: Callable[[], AsyncGenerator[Generation, None]] | None = None,
-) -> AsyncGenerator[Generation, None]:
+    sample: Callable[[Sampling], AsyncGenerator[GenerationStep, None]],
+    search: Callable[[], AsyncGenerator[GenerationStep, None]] | None = None,
+) -> AsyncGenerator[GenerationStep, None]:
     match sampling.policy:
         case None | "sample":
             return sample(sampling)
@@ -27,20 +27,21 @@ def decode(
             return sample(msgspec.structs.replace(sampling, temperature=0.0))
         case "beam":
             if search is None:
-                raise cannot_foresee(prompt.model)
+                raise beam_unsupported(prompt.model)
             return search()
         case _:
             assert_never(sampling.policy)
 
 
-def for_model(sampling: Sampling, *, can_foresee: bool) -> Sampling:
-    """For what nobody asked of this very model, as a default: where it cannot search it samples."""
-    if sampling.policy != "beam" or can_foresee:
+def fall_back_to_sampling(sampling: Sampling, *, has_next_token_probs: bool) -> Sampling:
+    """Replaces `beam` with `sample` for a model that cannot search. For defaults only: an explicit
+    request for beam search is refused instead."""
+    if sampling.policy != "beam" or has_next_token_probs:
         return sampling
     return msgspec.structs.replace(sampling, policy="sample")
 
 
-def cannot_foresee(model: str) -> Refused:
+def beam_unsupported(model: str) -> Refused:
     return Refused(
         f"{model} runs on a server that does not tell what may come next, which beam search "
         "needs. Choose another policy.",

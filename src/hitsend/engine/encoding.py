@@ -1,9 +1,9 @@
-"""Messages to token ids, in a way no message can break out of.
+"""Encodes messages as token ids, safe from prompt injection through special tokens.
 
-The chat template is rendered around placeholders. What is left between them is structure, and
-is tokenised as such; what they stand for is text, and in text nothing is special. Each stretch
-of the result keeps the message it came from. The words of an answer that was begun come last:
-they follow the template, as the tokens they were written in or as text, and nothing closes them.
+The chat template is rendered with placeholders instead of the texts. The rendered text between the
+placeholders is structure, in which special tokens are parsed; the texts are tokenized separately,
+without. Each segment of the result keeps the index of its message. A partial answer comes
+last, after the template, with its own token ids if they are known, and is not closed.
 """
 
 import re
@@ -13,49 +13,53 @@ from typing import Protocol
 
 import msgspec
 
-from hitsend.engine.openai_request import Json, messages_json, tool_json
+from hitsend.engine.contract import Prompt
+from hitsend.engine.message_json import Json, messages_json, tool_json
 from hitsend.errors import Refused
 from hitsend.events import Span
 from hitsend.messages import (
-    Begun,
     Message,
     Part,
+    PartialAnswer,
     Source,
     Text,
     Tool,
     ToolCall,
     ToolResult,
-    source_of,
+    part_source,
 )
 
 
-class Templated(Protocol):
-    """What encoding needs of a model."""
+class ChatTemplate(Protocol):
+    """A model's chat template and tokenizer."""
 
     @property
     def can_call_tools(self) -> bool: ...
 
     async def render(self, messages: Sequence[Json], tools: Sequence[object]) -> str:
-        """The model's own chat template, up to where the answer begins."""
+        """Renders the messages up to where the answer begins."""
 
-    async def ids_of_structure(self, text: str, *, is_first: bool) -> tuple[int, ...]: ...
+    async def tokenize_structure(self, text: str, *, is_first: bool) -> tuple[int, ...]: ...
 
-    async def ids_of_text(self, text: str) -> tuple[int, ...]: ...
+    async def tokenize_text(self, text: str) -> tuple[int, ...]: ...
 
-    async def text_of_ids(self, ids: tuple[int, ...]) -> str | None:
-        """What they spell. None where the model knows no such tokens."""
+    async def decode_ids(self, ids: tuple[int, ...]) -> str | None:
+        """Returns None if the model has no such tokens."""
 
     def is_plain(self, text: str) -> bool:
-        """Nothing in it could be taken for a special token."""
+        """Whether the text contains nothing that could be parsed as a special token."""
 
 
-class Encoded(msgspec.Struct, frozen=True):
+class EncodedPrompt(msgspec.Struct, frozen=True):
     ids: tuple[int, ...]
     spans: tuple[Span, ...]
 
+    def to_prompt(self, model: str, num_window_tokens: int) -> Prompt:
+        return Prompt(model, len(self.ids), num_window_tokens, True, self.spans, self.ids)
 
-class Stretch(msgspec.Struct, frozen=True):
-    """A run of characters that came from one place."""
+
+class Segment(msgspec.Struct, frozen=True):
+    """A part of the rendered prompt that came from one source."""
 
     source: Source
     index: int
@@ -63,112 +67,112 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 async def encode(
-    model: Templated, messages: Sequence[Message], tools: Sequence[Tool] = ()
-) -> Encoded:
-    said, begun = split_begun(messages)
+    template: ChatTemplate, messages: Sequence[Message], tools: Sequence[Tool] = ()
+) -> EncodedPrompt:
+    closed, partial = split_partial_answer(messages)
     try:
-        hidden = Hidden(model, said, tools)
-        rendered = await model.render(messages_json(hidden.messages), hidden.tools)
+        placeholders = Placeholders(template, closed, tools)
+        rendered = await template.render(messages_json(placeholders.messages), placeholders.tools)
     except RecursionError:
         raise Refused("A tool, or a call of one, is nested too deeply.", param="tools") from None
     ids: list[int] = []
     spans: list[Span] = []
-    for stretch in hidden.revealed(rendered):
-        if stretch.source == "template":
-            new = await model.ids_of_structure(stretch.text, is_first=not ids)
+    for segment in placeholders.split_rendered(rendered):
+        if segment.source == "template":
+            new = await template.tokenize_structure(segment.text, is_first=not ids)
         else:
-            new = await model.ids_of_text(stretch.text)
+            new = await template.tokenize_text(segment.text)
         ids += new
-        _extend(spans, stretch, len(new))
-    if begun is not None:
-        new = await _ids_of_begun(model, begun)
+        _add_span(spans, segment, len(new))
+    if partial is not None:
+        new = await _tokenize_partial_answer(template, partial)
         ids += new
-        spans.append(Span(begun.source, len(said), len(new)))
-    return Encoded(tuple(ids), tuple(spans))
+        spans.append(Span(partial.source, len(closed), len(new)))
+    return EncodedPrompt(tuple(ids), tuple(spans))
 
 
-def split_begun(messages: Sequence[Message]) -> tuple[Sequence[Message], Message | None]:
-    """The messages, and the answer that is to be continued. An assistant's message that merely
-    comes last, as an API call may bring it, is none."""
-    *said, last = messages
-    return (said, last) if last.source == "answer" else (messages, None)
+def split_partial_answer(messages: Sequence[Message]) -> tuple[Sequence[Message], Message | None]:
+    """Splits off the answer that is to be continued, if there is one. An assistant message that
+    merely comes last, as in an API call, is not continued."""
+    *closed, last = messages
+    return (closed, last) if last.source == "answer" else (messages, None)
 
 
-async def _ids_of_begun(model: Templated, begun: Message) -> tuple[int, ...]:
-    """The very tokens it was written in, where they are known and spell it. Its text in tokens
-    may be others: the model would go on from what it has not said, and read all of it again."""
-    known = begun.token_ids if isinstance(begun, Begun) else ()
-    if known and await model.text_of_ids(known) == begun.text:
+async def _tokenize_partial_answer(template: ChatTemplate, partial: Message) -> tuple[int, ...]:
+    """Returns the ids it was generated with, if they are known and decode to its text. Tokenizing
+    the text may give other ids, which the model did not generate and the KV cache does not hold."""
+    known = partial.token_ids if isinstance(partial, PartialAnswer) else ()
+    if known and await template.decode_ids(known) == partial.text:
         return known
-    return await model.ids_of_text(begun.text)
+    return await template.tokenize_text(partial.text)
 
 
-def _extend(spans: list[Span], stretch: Stretch, num_tokens: int) -> None:
-    """What comes from the same place is one span."""
-    if spans and (spans[-1].source, spans[-1].index) == (stretch.source, stretch.index):
+def _add_span(spans: list[Span], segment: Segment, num_tokens: int) -> None:
+    """Merges adjacent segments of the same source into one span."""
+    if spans and (spans[-1].source, spans[-1].index) == (segment.source, segment.index):
         num_tokens += spans.pop().num_tokens
     if num_tokens:
-        spans.append(Span(stretch.source, stretch.index, num_tokens))
+        spans.append(Span(segment.source, segment.index, num_tokens))
 
 
-class Hidden:
-    """Messages and tools with their texts taken out, and where each text belongs.
+class Placeholders:
+    """Messages and tools with placeholders instead of their texts, and the text of each.
 
-    Texts of messages are always hidden. Definitions and arguments of tools are JSON, which
-    templates rearrange: of those only strings that could pass for structure are hidden, so
-    that all others are tokenised the way the model has learned them.
+    Texts of messages are always replaced. Tool definitions and arguments are JSON, which templates
+    rearrange: of those only strings that could be parsed as special tokens are replaced, so that
+    the others are tokenized the way the model was trained.
     """
 
     def __init__(
-        self, model: Templated, messages: Sequence[Message], tools: Sequence[Tool]
+        self, template: ChatTemplate, messages: Sequence[Message], tools: Sequence[Tool]
     ) -> None:
-        self._model = model
+        self._template = template
         self._mark = _unused_mark(messages, tools)
-        self._texts: list[Stretch] = []
+        self._texts: list[Segment] = []
         self._json_strings: set[int] = set()
         self.messages = [self._message(message, index) for index, message in enumerate(messages)]
         self.tools = [self._json(_plain_json(tool), "tool", -1) for tool in tools]
 
-    def revealed(self, rendered: str) -> Iterator[Stretch]:
-        """The rendered prompt in its stretches, with the texts back in their places."""
+    def split_rendered(self, rendered: str) -> Iterator[Segment]:
+        """Splits the rendered prompt at the placeholders and puts the texts back."""
         pieces = re.split(f"{self._mark}([0-9]+)x", rendered)
         for before, number in zip(pieces[::2], [*pieces[1::2], None], strict=True):
             if before:
-                yield Stretch("template", -1, before)
+                yield Segment("template", -1, before)
             if number is not None:
                 yield self._text(int(number), is_quoted=before.endswith('"'))
 
-    def _text(self, number: int, *, is_quoted: bool) -> Stretch:
-        stretch = self._texts[number]
+    def _text(self, number: int, *, is_quoted: bool) -> Segment:
+        segment = self._texts[number]
         if is_quoted and number in self._json_strings:
-            quoted = msgspec.json.encode(stretch.text).decode()
-            return Stretch(stretch.source, stretch.index, quoted[1:-1])
-        return stretch
+            quoted = msgspec.json.encode(segment.text).decode()
+            return Segment(segment.source, segment.index, quoted[1:-1])
+        return segment
 
     def _message(self, message: Message, index: int) -> Message:
-        parts = [self._part(part, source_of(part, message), index) for part in message.parts]
+        parts = [self._part(part, part_source(part, message), index) for part in message.parts]
         return Message(message.role, tuple(parts), message.source)
 
     def _part(self, part: Part, source: Source, index: int) -> Part:
         match part:
             case Text(text):
-                return Text(self._hide(text, source, index)) if text else part
+                return Text(self._replace(text, source, index)) if text else part
             case ToolResult(call_id, output, failed):
                 call_id = str(self._json(call_id, source, index))
-                return ToolResult(call_id, self._hide(output, source, index), failed)
-            case ToolCall() if not self._model.can_call_tools:
-                return Text(self._hide(_written(part), source, index))
+                return ToolResult(call_id, self._replace(output, source, index), failed)
+            case ToolCall() if not self._template.can_call_tools:
+                return Text(self._replace(_call_text(part), source, index))
             case ToolCall(call_id, tool, arguments):
-                hidden = self._json([call_id, tool, _arguments(arguments)], source, index)
-                call_id, tool, value = msgspec.convert(hidden, tuple[str, str, object])
+                replaced = self._json([call_id, tool, _parse_arguments(arguments)], source, index)
+                call_id, tool, value = msgspec.convert(replaced, tuple[str, str, object])
                 return ToolCall(call_id, tool, msgspec.json.encode(value).decode())
 
     def _json(self, value: object, source: Source, index: int) -> object:
-        """The same value, with the strings hidden that could pass for structure."""
+        """Returns the value with the strings replaced that could be parsed as special tokens."""
         match value:
-            case str() if not self._model.is_plain(value):
+            case str() if not self._template.is_plain(value):
                 self._json_strings.add(len(self._texts))
-                return self._hide(value, source, index)
+                return self._replace(value, source, index)
             case list():
                 return [self._json(item, source, index) for item in value]
             case dict():
@@ -179,15 +183,15 @@ class Hidden:
             case _:
                 return value
 
-    def _hide(self, text: str, source: Source, index: int) -> str:
-        self._texts.append(Stretch(source, index, text))
+    def _replace(self, text: str, source: Source, index: int) -> str:
+        self._texts.append(Segment(source, index, text))
         return f"{self._mark}{len(self._texts) - 1}x"
 
 
 def _unused_mark(messages: Sequence[Message], tools: Sequence[Tool]) -> str:
-    """Nobody can know it beforehand; that it is in no text is checked all the same."""
-    said = msgspec.json.encode((messages, tools))
-    while (mark := f"x{secrets.token_hex(8)}n").encode() in said:
+    """Returns a random mark that occurs in no text, so that no message contains a placeholder."""
+    texts = msgspec.json.encode((messages, tools))
+    while (mark := f"x{secrets.token_hex(8)}n").encode() in texts:
         continue
     return mark
 
@@ -201,15 +205,15 @@ def _plain_json(tool: Tool) -> object:
         ) from None
 
 
-def _arguments(arguments: str) -> object:
-    """Callers may send anything as arguments; what is not JSON goes in as one string."""
+def _parse_arguments(arguments: str) -> object:
+    """Arguments that are not JSON are passed on as one string."""
     try:
         return msgspec.json.decode(arguments)
     except msgspec.DecodeError:
         return arguments
 
 
-def _written(call: ToolCall) -> str:
-    """A call, for a model whose template has no place for calls."""
+def _call_text(call: ToolCall) -> str:
+    """The text of a call, for a template without tool calls."""
     name = msgspec.json.encode(call.tool).decode()
     return f'{{"name": {name}, "arguments": {call.arguments}}}'

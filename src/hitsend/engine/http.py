@@ -1,8 +1,8 @@
 """A thin HTTP/1.1 client for engines, over TCP, TLS or a Unix socket.
 
-An answer's body is handed over as it arrives: one `read` gives everything that came since
-the last, so cost follows reads and not tokens. It is here because a general client (httpx2)
-took 55 µs for a read of one token, where this takes 15. Knows no JSON and no models.
+`read` returns everything that arrived since the last read, so several tokens cost one read. A
+general client (httpx2) took 55 µs for a read of one token, this one takes 15. It does not know
+JSON or models.
 """
 
 import asyncio
@@ -19,14 +19,17 @@ import msgspec
 from hitsend.errors import EngineDown, EngineLost, Refused
 
 CONNECT_S = 10.0
+STALE_S = 1.0
+"""A reused connection that closes within this time was closed by the engine before the request
+arrived. Later, the engine may have begun to process it."""
 MAX_HEADER_BYTES = 65_536
-MAX_WAITING_BYTES = 2**20
-MAX_WHOLE_BYTES = 64 * 2**20
+MAX_UNREAD_BYTES = 2**20
+MAX_RESPONSE_BYTES = 64 * 2**20
 MAX_IDLE_CONNECTIONS = 8
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where an engine listens. `socket` is a Unix one and wins over host and port."""
+    """The address of an engine. `socket`, a Unix socket, takes precedence over host and port."""
 
     host: str
     port: int = 80
@@ -36,7 +39,7 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def parse_address(url: str) -> Address:
-    """`http://host:port/prefix`, `https://…`, or `unix:/path/of.sock`."""
+    """Parses `http://host:port/prefix`, `https://…` or `unix:/path/of.sock`."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -50,14 +53,14 @@ def parse_address(url: str) -> Address:
     return Address(parts.hostname, port or (443 if is_tls else 80), parts.path.rstrip("/"), is_tls)
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Response(msgspec.Struct, frozen=True):
     status: int
     headers: dict[str, str]
     body: bytes
 
 
-class Http:
-    """One engine's front door. Connections that can be used again are kept."""
+class HttpClient:
+    """The client of one engine. Keeps idle connections for reuse."""
 
     def __init__(
         self,
@@ -65,57 +68,72 @@ class Http:
         key: str | None = None,
         silence_s: float = 300.0,
         tls: ssl.SSLContext | None = None,
+        first_silence_s: float | None = None,
     ) -> None:
-        """`silence_s` is how long the engine may send nothing before it counts as lost."""
+        """`silence_s` is the read timeout: an engine that sends nothing for so long is lost.
+        `first_silence_s` is that of a stream before its first data, unless another stream is open:
+        then the engine may have queued the request."""
         self._address = address
         self._silence_s = silence_s
+        self._first_silence_s = silence_s if first_silence_s is None else first_silence_s
+        self._num_streams = 0
         self._authorization = f"Authorization: Bearer {key}\r\n" if key else ""
         self._idle: list[_Connection] = []
         self._tls = tls
 
-    async def request(self, method: str, path: str, body: bytes = b"") -> Answer:
-        connection = await self._ask(method, path, body)
+    async def request(self, method: str, path: str, body: bytes = b"") -> Response:
+        connection = await self._send(method, path, body)
         try:
             pieces, num_bytes = [], 0
             while piece := await connection.read():
                 pieces.append(piece)
                 num_bytes += len(piece)
-                if num_bytes > MAX_WHOLE_BYTES:
+                if num_bytes > MAX_RESPONSE_BYTES:
                     raise EngineLost("The engine answered with more than can be right.")
         finally:
-            self._put_back(connection)
-        return Answer(connection.status, connection.headers, b"".join(pieces))
+            self._release(connection)
+        return Response(connection.status, connection.headers, b"".join(pieces))
 
     @asynccontextmanager
     async def stream(
         self, method: str, path: str, body: bytes = b""
-    ) -> AsyncGenerator["Stream", None]:
-        """Leaving the block hangs up, which is how an engine learns to stop."""
-        connection = await self._ask(method, path, body)
+    ) -> AsyncGenerator["ResponseStream", None]:
+        """Leaving the block before the end of the response closes the connection, which makes the
+        engine stop generating."""
+        first_silence_s = self._silence_s if self._num_streams else self._first_silence_s
+        self._num_streams += 1
         try:
-            yield connection
+            connection = await self._send(method, path, body, first_silence_s)
+            try:
+                yield connection
+            finally:
+                self._release(connection)
         finally:
-            connection.hang_up()
+            self._num_streams -= 1
 
     def close(self) -> None:
         while self._idle:
-            self._idle.pop().hang_up()
+            self._idle.pop().abort()
 
-    async def _ask(self, method: str, path: str, body: bytes) -> "_Connection":
+    async def _send(
+        self, method: str, path: str, body: bytes, first_silence_s: float | None = None
+    ) -> "_Connection":
+        silence_s = self._silence_s
+        first_silence_s = silence_s if first_silence_s is None else first_silence_s
         request = self._head(method, path, len(body)) + body
         while (connection := self._take_idle()) is not None:
             try:
-                await connection.ask(request, self._silence_s)
-            except _Unanswered:
-                continue  # engines close connections that look unused, perhaps just now
+                await connection.send(request, silence_s, first_silence_s)
+            except _NoResponse:
+                continue  # the engine has closed this idle connection: see STALE_S
             return connection
         connection = await self._connect()
-        await connection.ask(request, self._silence_s)
+        await connection.send(request, silence_s, first_silence_s)
         return connection
 
     def _take_idle(self) -> "_Connection | None":
         while self._idle:
-            if (connection := self._idle.pop()).can_be_used_again:
+            if (connection := self._idle.pop()).is_reusable:
                 return connection
         return None
 
@@ -148,69 +166,76 @@ class Http:
             raise EngineDown(f"The engine cannot be reached: {reason}.") from error
         return protocol
 
-    def _put_back(self, connection: "_Connection") -> None:
-        if connection.can_be_used_again and len(self._idle) < MAX_IDLE_CONNECTIONS:
+    def _release(self, connection: "_Connection") -> None:
+        if connection.is_reusable and len(self._idle) < MAX_IDLE_CONNECTIONS:
             self._idle.append(connection)
         else:
-            connection.hang_up()
+            connection.abort()
 
 
-class Stream(Protocol):
-    """An answer on its way."""
+class ResponseStream(Protocol):
+    """A response whose body is still arriving."""
 
     status: int
     headers: dict[str, str]
 
     async def read(self) -> bytes:
-        """Everything that arrived since the last read; empty at the end. Raises EngineLost."""
+        """Returns everything that arrived since the last read; empty at the end. Raises
+        EngineLost."""
 
-    async def rest(self, seconds: float) -> None:
-        """Let what comes wait in the socket for a while, without being woken by it."""
+    def keep_first_silence(self) -> None:
+        """Applies the silence limit of a stream without data once more: what arrived so far was
+        no token."""
+
+    async def pause(self, seconds: float) -> None:
+        """Leaves incoming data in the socket for so long, so that it does not wake this process."""
 
 
-class _Unanswered(EngineDown):
-    """Not one byte came back."""
+class _NoResponse(EngineDown):
+    """The connection closed at once, before the first byte of the response: the request may be
+    sent again."""
 
 
 class _Connection(asyncio.Protocol):
-    """One connection, and the answer that is arriving on it."""
+    """One connection, and the response that is arriving on it."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
-        self._watch: asyncio.TimerHandle | None = None
+        self._silence_timer: asyncio.TimerHandle | None = None
         self._is_open = False
-        self._begin(0.0)
+        self._reset(0.0, 0.0)
 
-    def _begin(self, silence_s: float) -> None:
+    def _reset(self, silence_s: float, first_silence_s: float) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
         self._parser = httptools.HttpResponseParser(self)
         self._pieces: list[bytes] = []
-        self._num_waiting_bytes = 0
+        self._num_unread_bytes = 0
         self._num_bytes = 0
         self._is_paused = False
         self._is_complete = False
         self._keeps_alive = False
         self._failure: EngineDown | EngineLost | None = None
-        self._silence_s = silence_s
-        self._heard_at = self._loop.time()
+        self._silence_s = self._first_silence_s = first_silence_s
+        self._later_silence_s = silence_s
+        self._received_at = self._sent_at = self._loop.time()
 
     @property
-    def can_be_used_again(self) -> bool:
+    def is_reusable(self) -> bool:
         return self._is_open and self._is_complete and self._keeps_alive and not self._pieces
 
-    async def ask(self, request: bytes, silence_s: float) -> None:
-        """Send, and wait for the head of the answer."""
-        self._begin(silence_s)
-        self._watch = self._loop.call_later(silence_s, self._check_silence)
+    async def send(self, request: bytes, silence_s: float, first_silence_s: float) -> None:
+        """Sends a request and waits for the response headers."""
+        self._reset(silence_s, first_silence_s)
+        self._silence_timer = self._loop.call_later(first_silence_s, self._check_silence)
         self._transport.write(request)
         try:
             while not self.status:
                 await self._wait()
         finally:
             if not self.status:
-                self.hang_up()
+                self.abort()
 
     async def read(self) -> bytes:
         while not self._pieces:
@@ -219,13 +244,16 @@ class _Connection(asyncio.Protocol):
             await self._wait()
         arrived = b"".join(self._pieces)
         self._pieces.clear()
-        self._num_waiting_bytes = 0
+        self._num_unread_bytes = 0
         if self._is_paused:
             self._is_paused = False
             self._transport.resume_reading()
         return arrived
 
-    async def rest(self, seconds: float) -> None:
+    def keep_first_silence(self) -> None:
+        self._silence_s = self._first_silence_s
+
+    async def pause(self, seconds: float) -> None:
         if not self._is_open or self._is_complete or self._is_paused:
             return
         self._transport.pause_reading()
@@ -235,16 +263,16 @@ class _Connection(asyncio.Protocol):
             if self._is_open:
                 self._transport.resume_reading()
 
-    def hang_up(self) -> None:
+    def abort(self) -> None:
         self._is_open = False
-        self._stop_watching()
+        self._stop_timer()
         self._transport.abort()
 
     async def _wait(self) -> None:
         if self._failure:
             raise self._failure
         if not self._is_open:
-            raise _Unanswered("The engine hung up.")
+            raise _NoResponse("The engine hung up.")
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
@@ -256,27 +284,32 @@ class _Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
     def _fail(self, what: str) -> None:
-        """The first reason counts; what arrived before it can still be read."""
+        """Keeps the first failure. Data that arrived before it can still be read."""
         if self._failure is None and not self._is_complete:
-            kind = EngineLost if self.status else EngineDown if self._num_bytes else _Unanswered
-            self._failure = kind(f"The engine {what}.")
-        self._stop_watching()
+            self._failure = self._failure_kind()(f"The engine {what}.")
+        self._stop_timer()
         self._wake()
 
+    def _failure_kind(self) -> type[EngineDown | EngineLost]:
+        if self.status:
+            return EngineLost
+        is_stale = not self._num_bytes and self._loop.time() - self._sent_at < STALE_S
+        return _NoResponse if is_stale and not self._is_open else EngineDown
+
     def _check_silence(self) -> None:
-        left_s = self._heard_at + self._silence_s - self._loop.time()
+        left_s = self._received_at + self._silence_s - self._loop.time()
         if self._is_paused or left_s > 0:
-            self._watch = self._loop.call_later(max(left_s, 1.0), self._check_silence)
+            self._silence_timer = self._loop.call_later(max(left_s, 1.0), self._check_silence)
         else:
             self._fail(f"was silent for {self._silence_s:g} s")
-            self.hang_up()
+            self.abort()
 
-    def _stop_watching(self) -> None:
-        if self._watch:
-            self._watch.cancel()
-            self._watch = None
+    def _stop_timer(self) -> None:
+        if self._silence_timer:
+            self._silence_timer.cancel()
+            self._silence_timer = None
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -284,33 +317,33 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_complete:
-            self.hang_up()  # nobody asked
+            self.abort()  # data without a request
             return
-        self._heard_at = self._loop.time()
+        self._received_at = self._loop.time()
         self._num_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
             self._fail("answered with something that is not HTTP")
-            self.hang_up()
+            self.abort()
         if not self.status and self._num_bytes > MAX_HEADER_BYTES:
             self._fail("answered with too long a head")
-            self.hang_up()
-        if self._num_waiting_bytes > MAX_WAITING_BYTES and not self._is_paused:
+            self.abort()
+        if self._num_unread_bytes > MAX_UNREAD_BYTES and not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
         self._wake()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._is_open = False
-        if self.status and error is None and self._ends_with_the_connection():
+        if self.status and error is None and self._ends_with_connection():
             self.on_message_complete()
         self._fail("hung up in the middle of an answer" if self._num_bytes else "hung up")
 
-    def _ends_with_the_connection(self) -> bool:
+    def _ends_with_connection(self) -> bool:
         return not {"content-length", "transfer-encoding"} & self.headers.keys()
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
@@ -320,10 +353,11 @@ class _Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         self._pieces.append(body)
-        self._num_waiting_bytes += len(body)
+        self._num_unread_bytes += len(body)
+        self._silence_s = self._later_silence_s
 
     def on_message_complete(self) -> None:
         self._is_complete = True
         self._keeps_alive = bool(self._parser.should_keep_alive())
-        self._stop_watching()
+        self._stop_timer()
         self._wake()

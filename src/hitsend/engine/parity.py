@@ -1,15 +1,14 @@
-"""Whether a model's prompts are written in the tokens its own server would write them in.
+"""Checks that our prompts have the token ids that the model's own server would produce.
 
-Our way takes a prompt apart and tokenises text and structure on their own. On plain
-conversations, in which nothing passes for structure, that has to come to the same as the whole,
-rendered and tokenised at once. What to do where it does not is not decided here.
+`encoding` tokenizes text and structure separately. For plain conversations, without anything that
+looks like a special token, the result must equal the whole prompt rendered and tokenized at once.
 """
 
 import logging
 from collections.abc import Sequence
 
-from hitsend.engine.encoding import Templated, encode
-from hitsend.engine.openai_request import messages_json
+from hitsend.engine.encoding import ChatTemplate, encode
+from hitsend.engine.message_json import messages_json
 from hitsend.errors import Refused, Unavailable
 from hitsend.messages import Message, Role, Text
 
@@ -25,15 +24,15 @@ CODE = (
 FOREIGN = "Grüße 👩‍👩‍👧 🇩🇪! नमस्ते, مرحبا، 你好。 https://example.org/a?b=c&d=%20"
 
 
-def _talk(*said: tuple[Role, str]) -> tuple[Message, ...]:
-    return tuple(Message(role, (Text(text),)) for role, text in said)
+def _conversation(*messages: tuple[Role, str]) -> tuple[Message, ...]:
+    return tuple(Message(role, (Text(text),)) for role, text in messages)
 
 
 CONVERSATIONS: tuple[tuple[Message, ...], ...] = (
-    _talk(("user", QUESTION)),
-    _talk(("system", "Be brief, and kind."), ("user", FOREIGN)),
-    _talk(("user", QUESTION), ("assistant", ANSWER), ("user", CODE)),
-    _talk(
+    _conversation(("user", QUESTION)),
+    _conversation(("system", "Be brief, and kind."), ("user", FOREIGN)),
+    _conversation(("user", QUESTION), ("assistant", ANSWER), ("user", CODE)),
+    _conversation(
         ("system", "You are helpful.\nAnswer in the person's language."),
         ("user", FOREIGN),
         ("assistant", ANSWER),
@@ -44,24 +43,24 @@ CONVERSATIONS: tuple[tuple[Message, ...], ...] = (
 )
 
 
-async def is_exact(name: str, model: Templated) -> bool | None:
-    """None where it could not be told, because the server is not there or takes none of them."""
+async def check_parity(name: str, template: ChatTemplate) -> bool | None:
+    """Returns None if the server is down or its template refuses all of the conversations."""
     try:
-        told = [await _is_same(model, talk) for talk in CONVERSATIONS]
+        results = [await _is_equal(template, one) for one in CONVERSATIONS]
     except Unavailable:
         return None
-    if False in told:
-        talk = told.index(False) + 1
-        log.error("the prompts of %s differ from its server's own (conversation %d)", name, talk)
+    if False in results:
+        number = results.index(False) + 1
+        log.error("the prompts of %s differ from its server's own (conversation %d)", name, number)
         return False
-    return True if True in told else None
+    return True if True in results else None
 
 
-async def _is_same(model: Templated, talk: Sequence[Message]) -> bool | None:
-    """None where the model's template refuses such a conversation: some take no system."""
+async def _is_equal(template: ChatTemplate, conversation: Sequence[Message]) -> bool | None:
+    """Returns None if the template refuses the conversation: some take no system message."""
     try:
-        rendered = await model.render(messages_json(talk), ())
-        whole = await model.ids_of_structure(rendered, is_first=True)
-        return (await encode(model, talk)).ids == whole
+        rendered = await template.render(messages_json(conversation), ())
+        whole = await template.tokenize_structure(rendered, is_first=True)
+        return (await encode(template, conversation)).ids == whole
     except Refused:
         return None

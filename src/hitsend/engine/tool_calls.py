@@ -1,8 +1,8 @@
-"""Finds the calls of tools in what a model writes, while it is writing.
+"""Parses tool calls out of a model's text while it streams.
 
-Models write them in three ways: between `<tool_call>` tags, as a fenced JSON object, or as a
-JSON object that is the whole answer. What merely looks like one is passed on unchanged. Where
-the text was cut on its way makes no difference.
+Models write calls in three ways: between `<tool_call>` tags, as a fenced JSON object, or as a JSON
+object that is the whole answer. Text that only looks like a call is passed on unchanged. The
+result does not depend on where the stream was cut into chunks.
 """
 
 import re
@@ -22,20 +22,20 @@ ENDS = {
     "```tool_call\n": re.compile(r"\n[ \t]*```"),
     "```\n": re.compile(r"\n[ \t]*```"),
 }
-"""What a call begins with, and what it then ends with."""
+"""The opening of a call, and the pattern that closes it."""
 BARE_END = re.compile(r"(?!)")
-"""A bare object ends with the answer."""
+"""Never matches: a bare object ends with the answer."""
 OPENER = re.compile(r"<|`+")
 UNDECIDED = -1
 MAX_OPENING_CHARS = 512
-"""As far as is looked to tell a call from other JSON, at every piece that arrives."""
+"""How many characters are compared, for each chunk, to tell a call from other JSON."""
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _CallJson(msgspec.Struct, frozen=True):
     name: str
     arguments: msgspec.Raw = msgspec.Raw()
     parameters: msgspec.Raw = msgspec.Raw()
-    """Some models call them so."""
+    """Some models use this name for `arguments`."""
 
 
 def new_call_id() -> str:
@@ -55,53 +55,54 @@ class ToolCallParser:
         self._is_after_call = False
 
     def feed(self, text: str) -> list[str | ToolCall]:
-        """Visible text and calls, in order, as far as they are certain."""
+        """Returns the text and the calls that are certain by now, in order."""
         self._held += text
-        return self._take(is_whole=False)
+        return self._take(is_final=False)
 
     def finish(self) -> list[str | ToolCall]:
-        """What was still held, now that nothing follows."""
-        return self._take(is_whole=True)
+        """Returns what is still held, at the end of the answer."""
+        return self._take(is_final=True)
 
-    def _take(self, *, is_whole: bool) -> list[str | ToolCall]:
-        """Space is held until what follows is known: around a call it is not worth showing."""
+    def _take(self, *, is_final: bool) -> list[str | ToolCall]:
+        """Holds whitespace until the next text: whitespace around a call is dropped."""
         found: list[str | ToolCall] = []
         while self._held:
-            start = self._opener()
+            start = self._find_opener()
             if num_chars := len(self._held[:start].rstrip()):
                 self._release(num_chars, found)
             elif start < len(self._held):
-                if not self._take_candidate(start, found, is_whole=is_whole):
+                if not self._take_candidate(start, found, is_final=is_final):
                     break
-            elif is_whole:
+            elif is_final:
                 self._release(start, found)
             else:
                 break
         return found
 
-    def _opener(self) -> int:
-        """Where a call might begin; the end of what is held where none might."""
+    def _find_opener(self) -> int:
+        """Returns where a call might begin, or the end of the held text."""
         start = len(self._held) - len(self._held.lstrip())
         if self._is_at_start and self._held.startswith("{", start):
             return start
         opener = OPENER.search(self._held)
         return opener.start() if opener else len(self._held)
 
-    def _take_candidate(self, start: int, found: list[str | ToolCall], *, is_whole: bool) -> bool:
-        """Take what begins at `start` as a call or as text; False when more has to be seen."""
+    def _take_candidate(self, start: int, found: list[str | ToolCall], *, is_final: bool) -> bool:
+        """Consumes the held text at `start` as a call or as text. Returns False if more text is
+        needed to decide."""
         rest = self._held[start:]
         head = self._head(rest)
         if head is None:
-            if (num_chars := _num_plain_chars(rest, is_whole=is_whole)) == UNDECIDED:
+            if (num_chars := _num_plain_chars(rest, is_final=is_final)) == UNDECIDED:
                 return False
             self._release(start + num_chars, found)
             return True
         body = rest[len(head) :]
         end = ENDS.get(head, BARE_END).search(body)
         may_be_call = self._may_be_call(body)
-        if may_be_call and end is None and not is_whole:
+        if may_be_call and end is None and not is_final:
             return False
-        call = self._call(body[: end.start()] if end else body) if may_be_call else None
+        call = self._parse_call(body[: end.start()] if end else body) if may_be_call else None
         if call is None:
             self._release(start + max(len(head), 1), found)
         else:
@@ -116,21 +117,22 @@ class ToolCallParser:
         return next((head for head in ENDS if rest.startswith(head)), None)
 
     def _may_be_call(self, body: str) -> bool:
-        """True of the beginning of a call, however short. Names hold no space."""
+        """Whether `body` is a call or the beginning of one. Whitespace is ignored: tool names have
+        none."""
         seen = "".join(body[:MAX_OPENING_CHARS].split())
         return any(seen.startswith(one) or one.startswith(seen) for one in self._openings)
 
-    def _call(self, body: str) -> ToolCall | None:
+    def _parse_call(self, body: str) -> ToolCall | None:
         body = body.strip().removesuffix(FENCE).rstrip()
-        if body.startswith("{{"):  # as the example in Qwen's own template has it
+        if body.startswith("{{"):  # copied by models from the example in Qwen's template
             body = body.removeprefix("{").removesuffix("}")
         try:
-            call = msgspec.json.decode(body, type=_Written)
+            call = msgspec.json.decode(body, type=_CallJson)
         except (msgspec.DecodeError, UnicodeEncodeError):
             return None
         if call.name not in self._names:
             return None
-        return ToolCall(self._new_id(), call.name, _arguments(call))
+        return ToolCall(self._new_id(), call.name, _arguments_json(call))
 
     def _release(self, num_chars: int, found: list[str | ToolCall]) -> None:
         text, self._held = self._held[:num_chars], self._held[num_chars:]
@@ -142,18 +144,18 @@ class ToolCallParser:
         self._is_at_start = False
 
 
-def _num_plain_chars(rest: str, *, is_whole: bool) -> int:
-    """How much of what looked like an opener is only text."""
-    if not is_whole and any(head.startswith(rest) for head in ENDS):
+def _num_plain_chars(rest: str, *, is_final: bool) -> int:
+    """Returns how many characters of a possible opener are plain text."""
+    if not is_final and any(head.startswith(rest) for head in ENDS):
         return UNDECIDED
     num_chars = max(len(rest) - len(rest.lstrip("`")), 1)
-    if not is_whole and num_chars == len(rest):
+    if not is_final and num_chars == len(rest):
         return UNDECIDED  # the run of ticks may go on
     return num_chars
 
 
-def _arguments(call: _Written) -> str:
-    """As the model wrote them. Some write the object as a string."""
+def _arguments_json(call: _CallJson) -> str:
+    """Returns the arguments as the model wrote them. Some models write the object as a string."""
     raw = bytes(call.arguments) or bytes(call.parameters) or b"{}"
     if raw.startswith(b'"'):
         return msgspec.json.decode(raw, type=str)
@@ -161,7 +163,7 @@ def _arguments(call: _Written) -> str:
 
 
 def tool_schema(tools: Sequence[Tool], choice: str | Literal["required"]) -> str:
-    """The JSON Schema of an answer that is one call: of any tool, or of the one named."""
+    """Returns the JSON Schema of an answer that is one call: of any tool, or of the named one."""
     chosen = [tool for tool in tools if choice in ("required", tool.name)]
     if not chosen:
         raise Refused(f"There is no tool {choice!r} among those offered.", param="tool_choice")
@@ -174,7 +176,7 @@ def tool_schema(tools: Sequence[Tool], choice: str | Literal["required"]) -> str
 
 
 def _call_schema(tool: Tool, definitions: dict[str, object]) -> dict[str, object]:
-    """References in it are from the root, so its definitions go there."""
+    """Moves the tool's `$defs` to the root, because references are resolved from there."""
     try:
         parameters = msgspec.json.decode(tool.parameters, type=dict[str, object])
         own = msgspec.convert(parameters.pop("$defs", {}), dict[str, object])

@@ -1,28 +1,26 @@
-"""How near a memory is to a question, from 0 up, by its meaning, its words and its age.
+"""Scores the relevance of a memory to a question by embedding similarity, shared words and age.
 
-Where its meaning is known, that counts most; a word that both have, and few texts have, counts
-for something; of two alike the newer one wins. Where only words are known, more of them have to
-be in common.
+With embeddings, similarity counts most, shared content words add to it, and the newer of two
+similar memories wins. Without embeddings, a larger overlap of words is required.
 """
 
 import math
 import re
 
-LEAST = 0.28
-"""Less is chance. Chosen on the half of tests/engine/memories.toml that is not held out."""
-SHARED_WORD = 0.2
-"""What the first word in common counts for. Each further one counts for less."""
-FURTHER_WORD = 0.05
-NEWEST = 0.02
-"""What a memory of this moment is ahead of one of long ago."""
+MIN_SCORE = 0.28
+"""Tuned on the half of tests/engine/memories.toml that is not held out."""
+FIRST_WORD_BONUS = 0.2
+NEXT_WORD_BONUS = 0.05
+RECENCY_BONUS = 0.02
+"""For a memory written just now. It halves every `HALF_LIFE_S`."""
 HALF_LIFE_S = 30 * 86_400.0
-LEAST_IN_COMMON = 0.34
-"""Of the letters in the words of the shorter text, where nothing but words is known."""
+MIN_WORD_OVERLAP = 0.34
+"""Required share of the letters of the shorter text's words, without embeddings."""
 
 WORD = re.compile(r"[^\W\d_]+|\d+")
 MIN_CHARS = 3
 NUM_STEM_CHARS = 6
-"""Longer words are compared by their beginnings: `remember` and `remembered` are the same."""
+"""Longer words are compared by prefix: `remember` and `remembered` are the same."""
 
 ENGLISH = """
 about after again all also always and any are back because been before being both but can could
@@ -45,29 +43,28 @@ seit sich sie sind sollte tun über uhr und uns unser unsere unter viel viele vo
 was weil welche welchem welcher welches wenn wer werden wie wieder will wir wird wo woher wurde zum
 zur zwei zwischen
 """
-COMMON = frozenset((ENGLISH + GERMAN).split())
-"""Words that say little of what a text is about."""
+STOP_WORDS = frozenset((ENGLISH + GERMAN).split())
 
 
-def nearness(similarity: float, question: str, text: str, age_s: float) -> float:
-    """`similarity` is that of the meanings, beyond what any two texts have."""
+def score_relevance(similarity: float, question: str, text: str, age_s: float) -> float:
+    """`similarity` is the excess over the similarity of unrelated texts."""
     num_shared = len(stems(question) & stems(text))
-    words = SHARED_WORD + (num_shared - 1) * FURTHER_WORD if num_shared else 0.0
-    return similarity + words + NEWEST * math.exp2(-max(age_s, 0.0) / HALF_LIFE_S)
+    words = FIRST_WORD_BONUS + (num_shared - 1) * NEXT_WORD_BONUS if num_shared else 0.0
+    return similarity + words + RECENCY_BONUS * math.exp2(-max(age_s, 0.0) / HALF_LIFE_S)
 
 
-def in_common(question: str, text: str) -> float:
-    """How much of the shorter of the two stands in the other, from 0 to 1."""
-    asked, said = stems(question), stems(text)
-    shorter = min(_num_chars(asked), _num_chars(said))
-    return _num_chars(asked & said) / shorter if shorter else 0.0
+def word_overlap(question: str, text: str) -> float:
+    """Returns the share of the shorter text's letters that are in shared words, from 0 to 1."""
+    ours, theirs = stems(question), stems(text)
+    shorter = min(_num_chars(ours), _num_chars(theirs))
+    return _num_chars(ours & theirs) / shorter if shorter else 0.0
 
 
 def stems(text: str) -> frozenset[str]:
-    """Of the words that say what it is about."""
+    """Returns the stems of the content words."""
     words = WORD.findall(text.casefold())
-    telling = [word for word in words if len(word) >= MIN_CHARS and word not in COMMON]
-    return frozenset(map(stem, telling))
+    content = [word for word in words if len(word) >= MIN_CHARS and word not in STOP_WORDS]
+    return frozenset(map(stem, content))
 
 
 def stem(word: str) -> str:

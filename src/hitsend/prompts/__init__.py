@@ -1,30 +1,36 @@
-"""Prompts as files: what hitsend itself says to a model, with versions, typed slots and checks.
+"""Prompts: hitsend's own texts for models, with versions, typed slots and checks.
 
-Start at `render`. Each prompt is one file in `library/`; what goes into its slots is data and never
-becomes a template. It knows no store, no engine and no person: which version holds for whom is
-`prompt_book`'s to say.
+Start at `render`. Each prompt is one file in `library/`. Slot values are data and never become
+part of a template. Only `picker`, which chooses the version for a person, knows the store.
 """
 
-from hitsend.prompts.data import as_data
-from hitsend.prompts.decoding import laid_over
-from hitsend.prompts.files import checks, shipped
+from hitsend.prompts.files import checks, shipped_prompts
+from hitsend.prompts.prompt_text import (
+    Check,
+    PromptText,
+    Slot,
+    merge_sampling,
+    samples,
+    with_template,
+)
 from hitsend.prompts.rendering import check_template, render, render_chat
-from hitsend.prompts.secrets import find_secret, without_secrets
-from hitsend.prompts.text import Check, PromptText, Slot, samples, with_template
+from hitsend.prompts.secrets import find_secret, has_password, remove_secrets
+from hitsend.prompts.untrusted_text import wrap_untrusted
 
 __all__ = [
     "Check",
     "PromptText",
     "Slot",
-    "as_data",
+    "wrap_untrusted",
     "check_template",
     "checks",
     "find_secret",
-    "laid_over",
+    "has_password",
+    "merge_sampling",
     "render",
     "render_chat",
     "samples",
-    "shipped",
+    "shipped_prompts",
     "with_template",
-    "without_secrets",
+    "remove_secrets",
 ]

@@ -1,6 +1,6 @@
-"""The prompts that come with hitsend: one TOML file each, read once.
+"""The shipped prompts: one TOML file each, read once.
 
-A text that changed needs a new version: `library.lock` holds the fingerprint of each, and
+A changed prompt needs a new version: `library.lock` holds the fingerprint of each, and
 `make check` compares.
 """
 
@@ -15,7 +15,7 @@ from types import MappingProxyType
 import msgspec
 
 from hitsend.messages import Sampling
-from hitsend.prompts.text import Check, PromptText, Slot, SlotKind, Value
+from hitsend.prompts.prompt_text import Check, PromptText, Slot, SlotKind, Value
 
 
 class SlotTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,30 +37,30 @@ class PromptFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checks: tuple[Check, ...] = ()
 
 
-def shipped() -> Mapping[str, PromptText]:
+def shipped_prompts() -> Mapping[str, PromptText]:
     return MappingProxyType(_library()[0])
 
 
 def checks() -> Mapping[str, tuple[Check, ...]]:
-    """What a real model has to make of each."""
+    """Returns the tests of each prompt."""
     return MappingProxyType(_library()[1])
 
 
 def fingerprint(prompt: PromptText) -> str:
-    """Of all that shapes what a model is told and how its answer is decoded."""
-    slots = [(slot.name, slot.kind, slot.mark) for slot in prompt.slots]
-    told = (prompt.template, slots, sorted(prompt.families.items()), prompt.sampling.said)
-    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+    """Hashes everything that affects the prompt's text and its answer's sampling."""
+    slots = [(slot.name, slot.kind, slot.tag) for slot in prompt.slots]
+    hashed = (prompt.template, slots, sorted(prompt.families.items()), prompt.sampling.explicit)
+    return hashlib.sha256(msgspec.json.encode(hashed)).hexdigest()
 
 
 @cache
 def _library() -> tuple[dict[str, PromptText], dict[str, tuple[Check, ...]]]:
     folder = resources.files("hitsend.prompts").joinpath("library")
-    found = sorted(folder.iterdir(), key=lambda path: path.name)
-    read = {path.name.removesuffix(".toml"): _read(path) for path in found}
+    paths = sorted(folder.iterdir(), key=lambda path: path.name)
+    files = {path.name.removesuffix(".toml"): _read(path) for path in paths}
     return (
-        {name: _prompt(name, file) for name, file in read.items()},
-        {name: file.checks for name, file in read.items()},
+        {name: _prompt(name, file) for name, file in files.items()},
+        {name: file.checks for name, file in files.items()},
     )
 
 

@@ -1,4 +1,4 @@
-"""How far a mean or a share may be from the truth: a few formulas, and nothing of prompts."""
+"""Confidence intervals of means and proportions. Knows nothing of prompts."""
 
 from collections.abc import Sequence
 from math import exp, lgamma, log, log1p, sqrt
@@ -6,55 +6,54 @@ from statistics import NormalDist, fmean, variance
 from typing import NamedTuple
 
 
-class Range(NamedTuple):
+class Interval(NamedTuple):
     low: float
     high: float
 
     @property
-    def is_beyond_chance(self) -> bool:
-        """Of a difference: it is none that is not there."""
+    def excludes_zero(self) -> bool:
         return self.low > 0 or self.high < 0
 
 
-def wilson(share: float, num: int, chance: float = 0.05) -> Range:
-    """Of a share that was seen among so many. Holds also where they are few, or all alike."""
+def wilson(share: float, num: int, chance: float = 0.05) -> Interval:
+    """Interval of a proportion. Valid also for few observations, or if all are equal."""
     z = NormalDist().inv_cdf(1 - chance / 2)
     middle = (share + z * z / (2 * num)) / (1 + z * z / num)
     half = z * sqrt(share * (1 - share) / num + z * z / (4 * num * num)) / (1 + z * z / num)
-    return Range(max(0.0, middle - half), min(1.0, middle + half))
+    return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
-def newcombe(one: float, num_one: int, other: float, num_other: int, chance: float) -> Range:
-    """Of the difference of two shares, other minus one: made of the two intervals of Wilson's."""
+def newcombe(one: float, num_one: int, other: float, num_other: int, chance: float) -> Interval:
+    """Interval of the difference of two proportions, other minus one, from Wilson's intervals."""
     ours, theirs = wilson(one, num_one, chance), wilson(other, num_other, chance)
     difference = other - one
-    return Range(
+    return Interval(
         difference - sqrt((other - theirs.low) ** 2 + (ours.high - one) ** 2),
         difference + sqrt((theirs.high - other) ** 2 + (one - ours.low) ** 2),
     )
 
 
-def around_mean(values: Sequence[float], chance: float = 0.05) -> Range | None:
-    """None where one value alone says nothing of how they differ."""
+def mean_interval(values: Sequence[float], chance: float = 0.05) -> Interval | None:
+    """Returns None for a single value."""
     if len(values) < 2:
         return None
-    half = student(1 - chance / 2, len(values) - 1) * sqrt(variance(values) / len(values))
-    return Range(fmean(values) - half, fmean(values) + half)
+    half = student_t(1 - chance / 2, len(values) - 1) * sqrt(variance(values) / len(values))
+    return Interval(fmean(values) - half, fmean(values) + half)
 
 
-def welch(one: Sequence[float], other: Sequence[float], chance: float) -> Range:
-    """Of the difference of two means, other minus one, of which either may vary more."""
+def welch(one: Sequence[float], other: Sequence[float], chance: float) -> Interval:
+    """Interval of the difference of two means, other minus one, with unequal variances."""
     ours, theirs = variance(one) / len(one), variance(other) / len(other)
     difference, spread = fmean(other) - fmean(one), ours + theirs
     if spread == 0:
-        return Range(difference, difference)
+        return Interval(difference, difference)
     freedom = spread**2 / (ours**2 / (len(one) - 1) + theirs**2 / (len(other) - 1))
-    half = student(1 - chance / 2, freedom) * sqrt(spread)
-    return Range(difference - half, difference + half)
+    half = student_t(1 - chance / 2, freedom) * sqrt(spread)
+    return Interval(difference - half, difference + half)
 
 
-def student(quantile: float, freedom: float) -> float:
-    """Of Student's t: beyond it, on both sides, lies as much as is left of the incomplete beta."""
+def student_t(quantile: float, freedom: float) -> float:
+    """Quantile of Student's t, by bisection of the incomplete beta function."""
     beyond, low, high = 2 * (1 - quantile), 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -64,7 +63,7 @@ def student(quantile: float, freedom: float) -> float:
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """Regularised: from 0 to 1. By its continued fraction, from the far end."""
+    """Regularised incomplete beta function, by its continued fraction."""
     if x > (a + 1) / (a + b + 2):
         return 1 - incomplete_beta(1 - x, b, a)
     fraction = 1.0

@@ -1,8 +1,8 @@
-"""What came of an experiment: each variant in numbers, and whether they differ by more than chance.
+"""Evaluates an experiment: the means of each variant, and whether they differ significantly.
 
-People are drawn by lot, not turns: somebody who asks a hundred times is one witness, not a hundred.
-So each person counts once, with their own mean. Many numbers are compared at once, and one of them
-is always the largest by chance; each has to be surer for that (Bonferroni).
+Variants are assigned to people, not to turns, so each person counts once, with their own mean.
+Several measures are compared at once, so the significance level is divided by their number
+(Bonferroni).
 """
 
 import re
@@ -13,17 +13,17 @@ from typing import Literal, Protocol, TypeAlias, get_args
 
 import msgspec
 
-from hitsend.prompts.intervals import Range, around_mean, newcombe, welch, wilson
+from hitsend.prompts.intervals import Interval, mean_interval, newcombe, welch, wilson
 
 MIN_PEOPLE = 5
-"""Of each version. Below that nothing is said of differences."""
-CHANCE = 0.05
+"""Per version. With fewer, differences are not evaluated."""
+SIGNIFICANCE = 0.05
 
 Measure: TypeAlias = Literal[
     "liked", "declined", "answer_tokens", "input_tokens", "first_word_ms", "seconds"
 ]
 Verdict: TypeAlias = Literal["better", "worse", "more", "less", "unclear"]
-"""More or less of what is neither good nor bad in itself."""
+""" "more" and "less" are for measures that are neither good nor bad."""
 
 SHARES: frozenset[Measure] = frozenset({"liked", "declined"})
 BETTER: Mapping[Measure, Literal["high", "low"]] = {
@@ -31,8 +31,8 @@ BETTER: Mapping[Measure, Literal["high", "low"]] = {
 }  # fmt: skip
 
 
-class Tried(Protocol):
-    """A turn that took part."""
+class Trial(Protocol):
+    """A turn of the experiment."""
 
     @property
     def version(self) -> int: ...
@@ -53,7 +53,7 @@ class Tried(Protocol):
 
 
 class Mean(msgspec.Struct, frozen=True):
-    """Over people, with the interval that holds the truth 19 times in 20."""
+    """A mean over people, with its 95 % confidence interval."""
 
     value: float
     low: float | None
@@ -72,7 +72,7 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """How much more one has than the first. Unclear where that may be chance."""
+    """The difference of a version to the first. "unclear" if it is not significant."""
 
     version: int
     measure: Measure
@@ -87,28 +87,28 @@ class Outcome(msgspec.Struct, frozen=True):
     min_people: int = MIN_PEOPLE
 
 
-People: TypeAlias = Mapping[Measure, Sequence[float]]
-"""One value for each person of whom there is one."""
+PersonMeans: TypeAlias = Mapping[Measure, Sequence[float]]
+"""For each measure, one mean for each person who has values."""
 
 
-def outcome(versions: Sequence[int], trials: Iterable[Tried]) -> Outcome:
-    """The first version is the one the others are held against."""
-    taken: dict[int, list[Tried]] = {version: [] for version in versions}
+def evaluate(versions: Sequence[int], trials: Iterable[Trial]) -> Outcome:
+    """Compares the other versions with the first."""
+    by_version: dict[int, list[Trial]] = {version: [] for version in versions}
     for trial in trials:
-        if trial.version in taken:
-            taken[trial.version].append(trial)
-    people = {version: _people(turns) for version, turns in taken.items()}
-    variants = tuple(_variant(version, taken[version], people[version]) for version in versions)
-    differences = tuple(_differences(versions, people))
+        if trial.version in by_version:
+            by_version[trial.version].append(trial)
+    means = {version: _person_means(turns) for version, turns in by_version.items()}
+    variants = tuple(_variant(version, by_version[version], means[version]) for version in versions)
+    differences = tuple(_differences(versions, means))
     return Outcome(variants, differences)
 
 
-def is_declining(beginning: str) -> bool:
-    """Whether an answer begins like one that is none."""
-    return DECLINING.match(beginning.strip()) is not None
+def is_refusal(beginning: str) -> bool:
+    """Judges by the start of the answer."""
+    return REFUSAL.match(beginning.strip()) is not None
 
 
-SORRY = (
+APOLOGY = (
     r"(?:i['’]?m|i am)?\s?(?:so |very )?sorry|i apologi[sz]e|my apologies|unfortunately|as an ai\b"
     r"|(?:es )?tut mir (?:sehr )?leid|leider|entschuldig"
 )
@@ -116,14 +116,14 @@ CANNOT = (
     r"i (?:can(?:no|['’]?)t|can not|won['’]?t|am unable|am not able)|i['’]m (?:unable|not able)"
     r"|(?:ich kann|kann ich|ich darf|darf ich)(?: \w+){0,6} nicht"
 )
-EAGER = r" (?:wait|erwarten|genug|(?:\w+ ){1,6}enough)\b"
-"""I can't wait, and could not recommend it enough."""
-DECLINING = re.compile(
-    rf"(?:(?:{SORRY})[^.!?\n]{{0,80}}?\b)?(?:{CANNOT})\b(?!{EAGER})", re.IGNORECASE
+NOT_A_REFUSAL = r" (?:wait|erwarten|genug|(?:\w+ ){1,6}enough)\b"
+"""As in "I can't wait" and "I cannot recommend it enough"."""
+REFUSAL = re.compile(
+    rf"(?:(?:{APOLOGY})[^.!?\n]{{0,80}}?\b)?(?:{CANNOT})\b(?!{NOT_A_REFUSAL})", re.IGNORECASE
 )
 
 
-def _people(trials: Iterable[Tried]) -> People:
+def _person_means(trials: Iterable[Trial]) -> PersonMeans:
     values: dict[Measure, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
         for measure, value in _values(trial).items():
@@ -132,10 +132,10 @@ def _people(trials: Iterable[Tried]) -> People:
     return {measure: [fmean(own) for own in by.values()] for measure, by in values.items()}
 
 
-def _values(trial: Tried) -> Mapping[Measure, float | None]:
+def _values(trial: Trial) -> Mapping[Measure, float | None]:
     return {
         "liked": None if trial.rating is None else float(trial.rating == "up"),
-        "declined": float(is_declining(trial.beginning)),
+        "declined": float(is_refusal(trial.beginning)),
         "answer_tokens": trial.num_output_tokens,
         "input_tokens": trial.num_input_tokens,
         "first_word_ms": trial.first_word_ms,
@@ -143,53 +143,56 @@ def _values(trial: Tried) -> Mapping[Measure, float | None]:
     }
 
 
-def _variant(version: int, trials: Sequence[Tried], people: People) -> Variant:
+def _variant(version: int, trials: Sequence[Trial], people: PersonMeans) -> Variant:
     return Variant(
         version=version,
         num_people=len({trial.user_id for trial in trials}),
         num_turns=len(trials),
         num_up=sum(trial.rating == "up" for trial in trials),
         num_down=sum(trial.rating == "down" for trial in trials),
-        num_declined=sum(is_declining(trial.beginning) for trial in trials),
+        num_declined=sum(is_refusal(trial.beginning) for trial in trials),
         means={measure: _mean(measure, values) for measure, values in people.items()},
     )
 
 
 def _mean(measure: Measure, values: Sequence[float]) -> Mean:
     value = fmean(values)
-    around = wilson(value, len(values)) if measure in SHARES else around_mean(values)
+    around = wilson(value, len(values)) if measure in SHARES else mean_interval(values)
     low, high = around or (None, None)
     return Mean(value, low, high, len(values))
 
 
-def _differences(versions: Sequence[int], people: Mapping[int, People]) -> Iterable[Difference]:
+def _differences(
+    versions: Sequence[int], people: Mapping[int, PersonMeans]
+) -> Iterable[Difference]:
     first, *others = versions
     compared = [
         (version, measure, people[first][measure], people[version][measure])
         for version in others
         for measure in get_args(Measure)
-        if _is_enough(people[first], measure) and _is_enough(people[version], measure)
+        if _has_enough_people(people[first], measure)
+        and _has_enough_people(people[version], measure)
     ]
     for version, measure, one, other in compared:
-        chance = CHANCE / len(compared)
+        chance = SIGNIFICANCE / len(compared)
         by = _difference(measure, one, other, chance)
         yield Difference(version, measure, by.low, by.high, _verdict(measure, by))
 
 
-def _is_enough(people: People, measure: Measure) -> bool:
+def _has_enough_people(people: PersonMeans, measure: Measure) -> bool:
     return len(people.get(measure, ())) >= MIN_PEOPLE
 
 
 def _difference(
     measure: Measure, one: Sequence[float], other: Sequence[float], chance: float
-) -> Range:
+) -> Interval:
     if measure in SHARES:
         return newcombe(fmean(one), len(one), fmean(other), len(other), chance)
     return welch(one, other, chance)
 
 
-def _verdict(measure: Measure, by: Range) -> Verdict:
-    if not by.is_beyond_chance:
+def _verdict(measure: Measure, by: Interval) -> Verdict:
+    if not by.excludes_zero:
         return "unclear"
     is_more = by.low > 0
     if measure not in BETTER:

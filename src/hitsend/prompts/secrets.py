@@ -1,6 +1,6 @@
-"""What looks like a secret: no prompt says it, whoever wrote it there.
+"""Detects secrets: keys and tokens by their form, passwords by the words around them.
 
-Only what is a secret by its very form is known here. A password in prose looks like prose.
+No prompt contains a key or token, whoever wrote it there. No memory contains a password.
 """
 
 import re
@@ -23,20 +23,34 @@ SECRETS = {
     "a password in an address": r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://"
     r"[^\s/:@]{0,100}:[^\s/@]{1,200}@(?=[\w\[])",
 }
-"""By what they are called. All of it is bounded: no text makes them slow."""
+"""Patterns by name. Every repetition is bounded, so no text makes them slow."""
 
 SECRET = re.compile(
     "|".join(f"(?P<kind_{i}>{pattern})" for i, pattern in enumerate(SECRETS.values()))
 )
+PASSWORD = re.compile(
+    r"""\b (?: pass \s? (?: word | code | phrase ) | passwort | kennwort | pin | puk | cvv )
+        (?: [\s-] code | \s number | -? nummer )?
+        (?: \s (?: for | of | to | at | on | für | zu | zum | zur | von | vom | bei | beim )
+            (?: \s [^\s:=]+ ){1,4}? )?
+        (?: \s (?: is | was | ist | war | lautet | heißt ) | \s? [:=] ) \s? \S
+      | \b (?: passwort | kennwort | pin ) \s \S+ \s (?: ist | lautet | heißt ) \b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""In English and German."""
 LEFT_OUT = "[secret left out]"
 
 
 def find_secret(text: str) -> str | None:
-    """What is in it, in words; None where there is no secret."""
+    """Returns the name of the first secret in the text, or None."""
     if (found := SECRET.search(text)) is None:
         return None
     return list(SECRETS)[int((found.lastgroup or "").removeprefix("kind_"))]
 
 
-def without_secrets(text: str) -> str:
+def remove_secrets(text: str) -> str:
     return SECRET.sub(LEFT_OUT, text)
+
+
+def has_password(text: str) -> bool:
+    return PASSWORD.search(text) is not None

@@ -1,1 +1,1 @@
-"""HTTP: the only place that knows the web framework. `app.py` puts everything together."""
+"""The HTTP server, and the only package that imports the web framework. Start at `app.py`."""

@@ -1,16 +1,15 @@
-"""Puts the parts together: the one place where things are built."""
+"""The app: every part that routes share, built and started here. Read `dispatch.py` next."""
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
-
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.routing import Route, WebSocketRoute
+from weakref import WeakValueDictionary
 
 from hitsend.background import Background
+from hitsend.context.recall import ExactSearch, Recall
 from hitsend.engine import (
     Catalogue,
     Embedder,
@@ -21,51 +20,76 @@ from hitsend.engine import (
     ScriptedEngine,
     WordHashes,
 )
-from hitsend.prompt_book import PromptBook, check_instructions
-from hitsend.recall import ExactSearch, Recall
+from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
-from hitsend.server.alone import alone_in
-from hitsend.server.calls import House
-from hitsend.server.door import entry, lost, socket_entry
-from hitsend.server.erasing import erase_forever
-from hitsend.server.gate import Gate
+from hitsend.server.data.erase import erase_expired_forever
+from hitsend.server.data_dir_lock import lock_data_dir
+from hitsend.server.latency_stats import LatencyStats
+from hitsend.server.limits.proof_of_work import Gate
+from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit, SignInThrottle
 from hitsend.server.readiness import Readiness
-from hitsend.server.routes import ROUTES, SOCKETS
-from hitsend.server.streams import OpenStreams
-from hitsend.server.suggesting import Suggesting
-from hitsend.server.throttle import Throttle
-from hitsend.server.warming import Warming, keep_instructions_warm
+from hitsend.server.turns.autocomplete import Autocomplete
+from hitsend.server.turns.prewarm import Prewarm, keep_instructions_warm
+from hitsend.server.turns.socket.sockets import Sockets
+from hitsend.server.turns.stream import OpenStreams
 from hitsend.settings import Settings
 from hitsend.store import Store
 from hitsend.turn import Services
 
 log = logging.getLogger(__name__)
 
-AGAIN_S = 5.0
-"""Before what should run for ever, and stopped, is begun again."""
+RESTART_DELAY_S = 5.0
+"""Before a background loop that failed is started again."""
 
 
-def build_app(house: House) -> Starlette:
-    routes = [
-        Route(one.path, entry(one, house), methods=[one.method], name=one.summary) for one in ROUTES
-    ]
-    sockets = [
-        WebSocketRoute(one.path, socket_entry(one, house), name=one.summary) for one in SOCKETS
-    ]
-    app = Starlette(
-        routes=[*routes, *sockets],
-        exception_handlers={HTTPException: lost},
-    )
-    app.router.redirect_slashes = False  # such a redirect would not come through the door
-    return app
+class UserLocks:
+    """One lock per user, or per another key. A lock that nobody holds or awaits is freed."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, key: str) -> asyncio.Lock:
+        return self._locks.setdefault(key, asyncio.Lock())
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Everything a route may use."""
+
+    services: Services
+    runner: Runner
+    secret: bytes
+    """Signs tokens."""
+    csrf_secret: bytes
+    sign_in_throttle: SignInThrottle
+    streams: OpenStreams
+    store_readiness: Readiness
+    gate: Gate
+    prewarm: Prewarm
+    autocomplete: Autocomplete
+    sockets: Sockets = field(default_factory=Sockets)
+    latency_stats: LatencyStats = field(default_factory=LatencyStats)
+    request_counter: RequestCounter = field(default_factory=RequestCounter)
+    resume_limit: ResumeLimit = field(default_factory=ResumeLimit)
+    send_locks: UserLocks = field(default_factory=UserLocks)
+    """Per user and idempotency key: concurrent duplicates of a Send start one turn."""
+    prepare_locks: UserLocks = field(default_factory=UserLocks)
+    """Per user: a page asks while its user types, faster than it is answered."""
+    import_locks: UserLocks = field(default_factory=UserLocks)
+    export_locks: UserLocks = field(default_factory=UserLocks)
+    """Per user: imports and exports use the disk and a whole core."""
+    import_parser_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while an imported file is parsed and stored: that takes memory."""
+    first_account_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the first account is made: concurrent requests hash one password in all."""
 
 
 @asynccontextmanager
-async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncGenerator[House]:
-    """Everything, started; and ended in the opposite order."""
+async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGenerator[App]:
+    """Starts every part, and closes them in the opposite order."""
     check_instructions(settings)
     async with AsyncExitStack() as stack:
-        stack.enter_context(alone_in(settings.data_dir))
+        stack.enter_context(lock_data_dir(settings.data_dir))
         store = await Store.open(settings.database, settings.sync)
         stack.push_async_callback(store.close)
         engine = engine or build_engine(settings)
@@ -74,44 +98,47 @@ async def open_house(settings: Settings, engine: Engine | None = None) -> AsyncG
         stack.push_async_callback(runner.close)
         await runner.open()
         streams = OpenStreams(store)
-        await stack.enter_async_context(_running(streams.watch))
-        await stack.enter_async_context(_running(partial(erase_forever, store)))
+        await stack.enter_async_context(_run_in_background(streams.end_revoked_forever))
+        erase_expired = partial(erase_expired_forever, store)
+        await stack.enter_async_context(_run_in_background(erase_expired))
         await engine.start()
         embedder = build_embedder(settings)
         if embedder is not None:
             await embedder.start()
             stack.push_async_callback(embedder.close)
         recall = Recall(store, embedder, ExactSearch())
-        background, spare_time = Background(), Background()
-        for one in (background, spare_time):
-            await stack.enter_async_context(_running(one.run))
-        book = PromptBook(store)
-        services = Services(settings, store, engine, book, recall, background, spare_time)
-        warming, suggesting = Warming(engine), Suggesting(engine, book, settings.instructions)
-        stack.push_async_callback(warming.close)
-        stack.push_async_callback(suggesting.close)
+        background, idle_work = Background(), Background()
+        for queue in (background, idle_work):
+            await stack.enter_async_context(_run_in_background(queue.run))
+        prompts = PromptPicker(store)
+        services = Services(settings, store, engine, prompts, recall, background, idle_work)
+        prewarm, autocomplete = (
+            Prewarm(engine),
+            Autocomplete(engine, prompts, settings.instructions),
+        )
+        stack.push_async_callback(prewarm.close)
+        stack.push_async_callback(autocomplete.close)
         if settings.prewarm:
-            await stack.enter_async_context(_running(partial(keep_instructions_warm, services)))
+            keep_warm = partial(keep_instructions_warm, services)
+            await stack.enter_async_context(_run_in_background(keep_warm))
         secret = await store.secret("passes")
-        yield House(
+        yield App(
             services=services,
             runner=runner,
             secret=secret,
             csrf_secret=await store.secret("csrf"),
-            throttle=Throttle(settings.sign_in_tries),
-            founding=asyncio.Lock(),
-            importing=asyncio.Lock(),
+            sign_in_throttle=SignInThrottle(settings.sign_in_tries),
             streams=streams,
             store_readiness=Readiness(store.check),
             gate=Gate(settings, secret, runner.load),
-            warming=warming,
-            suggesting=suggesting,
+            prewarm=prewarm,
+            autocomplete=autocomplete,
         )
 
 
 @asynccontextmanager
-async def _running(forever: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
-    task = asyncio.create_task(kept_running(forever))
+async def _run_in_background(loop: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+    task = asyncio.create_task(restart_forever(loop))
     try:
         yield
     finally:
@@ -119,14 +146,16 @@ async def _running(forever: Callable[[], Awaitable[None]]) -> AsyncGenerator[Non
         await asyncio.wait({task})
 
 
-async def kept_running(forever: Callable[[], Awaitable[None]], again_s: float = AGAIN_S) -> None:
-    """A bug must not end it: nobody would notice what is no longer done."""
+async def restart_forever(
+    loop: Callable[[], Awaitable[None]], restart_delay_s: float = RESTART_DELAY_S
+) -> None:
+    """Runs a background loop, and starts it again after a bug: nobody would notice its absence."""
     while True:
         try:
-            await forever()
+            await loop()
         except Exception:
-            log.exception("what runs in the background has stopped, and is begun again")
-        await asyncio.sleep(again_s)
+            log.exception("background loop failed, restarting it")
+        await asyncio.sleep(restart_delay_s)
 
 
 def build_engine(settings: Settings) -> Engine:

@@ -1,6 +1,6 @@
-"""Whether something works, asked at most once a second however many want to know.
+"""A readiness check that runs at most once a second and shares its result.
 
-Asking may be dear (the store can only tell by writing), and anyone may ask.
+The store's check writes to the disk, and anyone may request it.
 """
 
 import asyncio
@@ -16,24 +16,21 @@ class Readiness:
     def __init__(
         self, check: Callable[[], Awaitable[None]], *, now: Callable[[], float] = time.monotonic
     ) -> None:
-        """`check` raises Unavailable where it does not work."""
+        """`check` raises Unavailable where something is not ready."""
         self._check = check
         self._now = now
-        self._asking = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._is_ready = False
-        self._stale_at = now()
+        self._fresh_until = now()
 
     async def is_ready(self) -> bool:
-        """Those who come while it is being asked wait for the same answer."""
-        async with self._asking:
-            if self._now() >= self._stale_at:
-                self._is_ready = await self._ask()
-                self._stale_at = self._now() + FRESH_S
+        """Concurrent callers share one check."""
+        async with self._lock:
+            if self._now() >= self._fresh_until:
+                try:
+                    await self._check()
+                    self._is_ready = True
+                except Unavailable:
+                    self._is_ready = False
+                self._fresh_until = self._now() + FRESH_S
             return self._is_ready
-
-    async def _ask(self) -> bool:
-        try:
-            await self._check()
-        except Unavailable:
-            return False
-        return True

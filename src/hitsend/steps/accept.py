@@ -1,34 +1,40 @@
-"""Step 5. From here on it is ours: the message is stored before anyone hears of it."""
+"""Step 6, accept: the message, its turn and an empty answer are stored in one transaction. From
+here on nothing is lost."""
 
 from hitsend.crash import crash_here
 from hitsend.engine import Prompt
 from hitsend.events import AnyEvent, MessageAdded, PromptWarmed, TitleChosen, TurnAccepted
 from hitsend.messages import Seen
-from hitsend.send import Turn, Warmth
+from hitsend.send import Turn, WarmPrefix
 from hitsend.store import NewTurn, Store
-from hitsend.titles import title_from
+from hitsend.titles import title_from_text
 
 
 async def accept(
     turn: Turn, prompt: Prompt, seen: Seen | None, store: Store
 ) -> tuple[int, list[AnyEvent]]:
-    """How many tokens the answer may have: as many as the window and the person have left."""
-    title = title_from(turn.send.text) if turn.is_first else ""
+    """Returns how many tokens the answer may have (what the window and the person have left), and
+    the events of the acceptance."""
+    title = title_from_text(turn.send.text) if turn.is_first else ""
     num_granted = await store.turns.accept(_new_turn(turn, prompt, seen, title))
     crash_here("accepted")
     events: list[AnyEvent] = [TurnAccepted()]
-    if (warmth := turn.send.warmth) and _is_begun(prompt, warmth):
-        events.append(PromptWarmed(warmth.is_whole, len(warmth.ids), warmth.read_ms))
-    if turn.said and turn.send.message_id:
-        events.append(MessageAdded(turn.send.message_id, turn.send.parent_id, turn.said))
+    if (warm := turn.send.warm_prefix) and _starts_with(prompt, warm):
+        events.append(_prompt_warmed(warm))
+    if turn.user_message and turn.send.message_id:
+        events.append(MessageAdded(turn.send.message_id, turn.send.parent_id, turn.user_message))
     if title:
         events.append(TitleChosen(title, revision=1))
     return num_granted, events
 
 
-def _is_begun(prompt: Prompt, warmth: Warmth) -> bool:
-    """Whether this is what was read ahead, and not something of another conversation."""
-    return prompt.model == warmth.model and prompt.ids[: len(warmth.ids)] == warmth.ids
+def _prompt_warmed(warm: WarmPrefix) -> PromptWarmed:
+    return PromptWarmed(warm.is_whole, len(warm.ids), warm.read_ms, warm.num_new_tokens)
+
+
+def _starts_with(prompt: Prompt, warm: WarmPrefix) -> bool:
+    """Whether the prompt begins with what was prefilled, and not another conversation."""
+    return prompt.model == warm.model and prompt.ids[: len(warm.ids)] == warm.ids
 
 
 def _new_turn(turn: Turn, prompt: Prompt, seen: Seen | None, title: str) -> NewTurn:
@@ -41,9 +47,9 @@ def _new_turn(turn: Turn, prompt: Prompt, seen: Seen | None, title: str) -> NewT
         is_temporary=turn.send.is_temporary,
         action=turn.send.action,
         model=turn.model,
-        message_id=turn.send.message_id if turn.said else None,
+        message_id=turn.send.message_id if turn.user_message else None,
         parent_id=turn.send.parent_id,
-        parts=turn.said.parts if turn.said else (),
+        parts=turn.user_message.parts if turn.user_message else (),
         answer_id=turn.answer_id,
         given=turn.send.given,
         prompts=seen.prompts if seen else (),
@@ -51,7 +57,7 @@ def _new_turn(turn: Turn, prompt: Prompt, seen: Seen | None, title: str) -> NewT
         address=turn.send.address,
         num_prompt_tokens=prompt.num_tokens,
         num_answer_tokens=_num_wanted(turn, prompt),
-        num_beams=turn.sampling.num_followed,
+        num_beams=turn.sampling.num_hypotheses,
         created_at=turn.created_at,
         key=turn.send.key,
         fingerprint=turn.send.fingerprint if turn.send.key else "",

@@ -1,26 +1,29 @@
-"""Step 1. Is what was sent whole, and can it be answered here? Nothing is stored yet."""
+"""Step 2, admit: checks that the Send is whole and that a model can answer it. Stores nothing."""
 
+import secrets
 import time
 from uuid import uuid4
 
 import msgspec
+from msgspec import UNSET
 
-from hitsend.engine import Engine, ModelFacts, cannot_foresee, for_model
+from hitsend.engine import Engine, ModelFacts, beam_unsupported, fall_back_to_sampling
 from hitsend.errors import Refused
-from hitsend.messages import MAX_BEAM_TOKENS, Sampling
-from hitsend.prompt_book import PromptBook
-from hitsend.prompts import laid_over
+from hitsend.messages import MAX_BEAM_TOKENS, MAX_SEED, Sampling
+from hitsend.prompts import merge_sampling
+from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Send, Turn, check_length
 from hitsend.settings import Settings
 
-LEAST_RECORDED_BYTES = 500_000_000
-"""Of a model's weights. To tell likely tokens costs a tiny model 7 % of its speed, others none."""
+MIN_RECORDED_BYTES = 500_000_000
+"""Weights at least this large record likely tokens by default. Recording costs a tiny model 7 % of
+its speed, and others nothing."""
 
 
-async def admit(send: Send, engine: Engine, settings: Settings, book: PromptBook) -> Turn:
+async def admit(send: Send, engine: Engine, settings: Settings, prompts: PromptPicker) -> Turn:
     _check(send, settings)
     model = await engine.resolve(send.model)
-    asked = send if send.given else await _with_defaults(send, model, book)
+    asked = send if send.given else await _with_defaults(send, model, prompts)
     return Turn(
         turn_id=str(uuid4()),
         conversation_id="" if send.given else send.conversation_id or str(uuid4()),
@@ -28,38 +31,59 @@ async def admit(send: Send, engine: Engine, settings: Settings, book: PromptBook
         send=send,
         model=model.name,
         num_window_tokens=model.num_window_tokens,
+        has_room_beside=model.has_room_beside,
         sampling=_sampling(asked, model, settings),
+        weights_sha256=model.weights_sha256 or UNSET,
+        cluster_region=settings.cluster_region,
         created_at=time.time(),
     )
 
 
-async def _with_defaults(send: Send, model: ModelFacts, book: PromptBook) -> Send:
-    """An administrator may have chosen how chats are decoded, where the person does not say."""
-    chosen = (await book.pick("system", send.user_id)).sampling
-    default = for_model(chosen, can_foresee=model.can_foresee)
-    return msgspec.structs.replace(send, sampling=laid_over(send.sampling, default))
+async def _with_defaults(send: Send, model: ModelFacts, prompts: PromptPicker) -> Send:
+    """Fills in the administrator's choice of decoding where the person made none."""
+    chosen = (await prompts.pick("system", send.user_id)).sampling
+    default = fall_back_to_sampling(chosen, has_next_token_probs=model.has_next_token_probs)
+    return msgspec.structs.replace(send, sampling=merge_sampling(send.sampling, default))
 
 
 def _sampling(send: Send, model: ModelFacts, settings: Settings) -> Sampling:
-    """As asked, within what is allowed. A chat can be looked into: its likely tokens are kept."""
+    """Limits the sampling to what is allowed, and records likely tokens of chats."""
     allowed = settings.max_answer_tokens
     if send.sampling.policy == "beam":
         _check_beam(send, model)
         allowed = min(allowed, MAX_BEAM_TOKENS)
     most = min(send.sampling.max_tokens or allowed, allowed)
-    is_slowed = (model.num_bytes or 0) < LEAST_RECORDED_BYTES
+    if send.given and send.sampling.max_tokens and send.sampling.max_tokens > allowed:
+        raise Refused(
+            f"max_tokens is too large: {send.sampling.max_tokens}. An answer may have at most "
+            f"{allowed} tokens here (HITSEND_MAX_ANSWER_TOKENS).",
+            param="max_tokens",
+        )
+    is_slowed = (model.num_bytes or 0) < MIN_RECORDED_BYTES
     num_top = 0 if send.given or is_slowed else settings.num_alternatives
     return msgspec.structs.replace(
-        send.sampling,
+        _fill_in(send.sampling, model),
         policy=send.sampling.policy or "sample",
         max_tokens=most,
         top_logprobs=max(send.sampling.top_logprobs or 0, num_top),
     )
 
 
+def _fill_in(sampling: Sampling, model: ModelFacts) -> Sampling:
+    """Sets what the engine would choose by itself, and a seed, so that the turn's record says how
+    its tokens were drawn. Leaves alone what draws nothing: greedy, beam and temperature 0. Some
+    servers of the chat level refuse a seed."""
+    is_drawn = sampling.policy in (None, "sample") and sampling.temperature != 0
+    if not is_drawn or model.level == "chat":
+        return sampling
+    seed = secrets.randbelow(MAX_SEED + 1) if sampling.seed is None else sampling.seed
+    known = Sampling() if model.default_sampling is UNSET else model.default_sampling
+    return msgspec.structs.replace(merge_sampling(sampling, known), seed=seed)
+
+
 def _check_beam(send: Send, model: ModelFacts) -> None:
-    if not model.can_foresee:
-        raise cannot_foresee(model.title)
+    if not model.has_next_token_probs:
+        raise beam_unsupported(model.title)
     if send.must_call:
         raise Refused(
             "A beam search cannot be made to call a tool. Choose another policy, or leave the "

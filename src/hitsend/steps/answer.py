@@ -1,19 +1,19 @@
-"""Step 6. Tokens in, words out, as they come."""
+"""Step 7, answer: the model generates tokens, which become text and tool calls as they come."""
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from typing import assert_never
 
 import msgspec
+from msgspec import UNSET
 
 from hitsend.engine import (
     Delayed,
     Engine,
     Finished,
     Generated,
-    Generation,
+    Prefilled,
     Prompt,
-    PromptWasRead,
     ToolCallParser,
     tool_schema,
 )
@@ -29,83 +29,115 @@ from hitsend.events import (
 )
 from hitsend.messages import Sampling, ToolCall, Usage
 from hitsend.send import Turn
+from hitsend.tools import Tools
 from hitsend.uncertainty import Uncertainty
 
-
-async def answer(
-    turn: Turn, prompt: Prompt, num_granted: int, engine: Engine, tools: Sequence[str] = ()
-) -> AsyncGenerator[AnyEvent, None]:
-    """`tools` of ours may be called too, besides those that were sent along."""
-    yield AnswerStarted(turn.answer_id, turn.question_id, turn.model)
-    hearing = _Hearing(turn, tools)
-    async with aclosing(
-        engine.generate(prompt, _fitted(turn, num_granted), turn.send.user_id)
-    ) as generation:
-        async for step in generation:
-            for event in hearing.events(step):
-                yield event
+NUM_BEGINNING_CHARS = 300
 
 
-def _fitted(turn: Turn, num_granted: int) -> Sampling:
-    """At most as many tokens as were granted; a call of a tool, where it must be one."""
-    must_call = turn.send.must_call
-    schema = tool_schema(turn.send.tools, "required") if must_call else turn.sampling.json_schema
-    return msgspec.structs.replace(turn.sampling, max_tokens=num_granted, json_schema=schema)
+class Answer:
+    """The answer of a turn: one or more rounds of generation, with tool calls between them."""
 
-
-def _arrived(said: Generated, text: str) -> TextArrived:
-    return TextArrived(text, said.tokens, num_searched_tokens=said.num_searched_tokens)
-
-
-class _Hearing:
-    """What the engine says, as events. With tools on offer, calls are told from text."""
-
-    def __init__(self, turn: Turn, tools: Sequence[str]) -> None:
-        self._answer_id = turn.answer_id
-        names = [*tools, *(tool.name for tool in turn.send.tools)]
-        self._calls = ToolCallParser(names) if names else None
-        self._num_calls = 0
+    def __init__(self, turn: Turn, num_granted: int, tools: Tools) -> None:
+        self.turn = turn
+        self.tools = tools
+        """Tools of ours. Those of an API call are its caller's to run."""
+        self.calls: list[ToolCall] = []
+        """Calls of our tools in the last round."""
+        self.ending: Ending = "stop"
+        self.beginning = ""
+        self._num_granted = num_granted
+        self._num_rounds = 0
+        self._usage = Usage()
         self._uncertainty = Uncertainty()
 
-    def events(self, step: Generation) -> Iterator[AnyEvent]:
-        match step:
-            case Delayed(reason, num_ahead):
-                yield AnswerDelayed(reason, num_ahead)
-            case PromptWasRead():
-                yield PromptRead(*msgspec.structs.astuple(step))
-            case Generated():
-                yield from self._heard(step)
-            case Finished():
-                yield from self._finished(step)
-            case _:
-                assert_never(step)
+    @property
+    def started_event(self) -> AnswerStarted:
+        return AnswerStarted(self.turn.answer_id, self.turn.question_id, self.turn.model)
 
-    def _heard(self, said: Generated) -> Iterator[AnyEvent]:
-        self._uncertainty.hear(said.tokens)
-        if self._calls is None:
-            yield _arrived(said, said.text)
-            return
-        yield _arrived(said, "")
-        yield from self._told_apart(self._calls.feed(said.text))
+    @property
+    def finished_event(self) -> AnswerFinished:
+        entropy, surprisal = self._uncertainty.entropy, self._uncertainty.surprisal
+        usage = msgspec.structs.replace(self._usage, entropy=entropy, surprisal=surprisal)
+        return AnswerFinished(self.turn.answer_id, self.ending, usage)
 
-    def _finished(self, finished: Finished) -> Iterator[AnyEvent]:
-        if self._calls is not None:
-            yield from self._told_apart(self._calls.finish())
-        ending: Ending = "tool_calls" if self._num_calls else finished.reason
-        yield AnswerFinished(self._answer_id, ending, self._usage(finished))
+    def sampling(self) -> Sampling:
+        """At most the tokens that are left of the grant, and a tool call where one is required."""
+        send, sampling = self.turn.send, self.turn.sampling
+        schema = tool_schema(send.tools, "required") if send.must_call else sampling.json_schema
+        num_left = max(self._num_granted - self._usage.num_output_tokens, 1)
+        return msgspec.structs.replace(sampling, max_tokens=num_left, json_schema=schema)
 
-    def _usage(self, finished: Finished) -> Usage:
-        return msgspec.structs.replace(
-            finished.usage,
-            entropy=self._uncertainty.entropy,
-            surprisal=self._uncertainty.surprisal,
-            is_truncated=finished.reason == "length",
-        )
+    def begin_round(self) -> ToolCallParser | None:
+        self._num_rounds += 1
+        self.calls = []
+        names = [*self.tools, *(tool.name for tool in self.turn.send.tools)]
+        return ToolCallParser(names) if names else None
 
-    def _told_apart(self, pieces: Iterable[str | ToolCall]) -> Iterator[AnyEvent]:
+    def add_tokens(self, generated: Generated, text: str) -> TextArrived:
+        self._uncertainty.add(generated.tokens)
+        self._add_beginning(text)
+        searched = generated.num_searched_tokens
+        return TextArrived(text, generated.tokens, num_searched_tokens=searched)
+
+    def add_pieces(self, pieces: Iterable[str | ToolCall]) -> Iterator[AnyEvent]:
+        """Calls of a later round are neither run nor shown: small models repeat themselves."""
         for piece in pieces:
-            if isinstance(piece, ToolCall):
-                self._num_calls += 1
-                yield ToolCallArrived(piece)
-            else:
+            if isinstance(piece, str):
+                self._add_beginning(piece)
                 yield TextArrived(piece)
+            elif self._num_rounds == 1:
+                self.calls.append(piece)
+                yield ToolCallArrived(piece)
+
+    def finish_round(self, finished: Finished) -> None:
+        is_truncated = finished.reason == "length"
+        usage = msgspec.structs.replace(finished.usage, is_truncated=is_truncated)
+        self._usage = usage if self._num_rounds == 1 else _add_usage(self._usage, usage)
+        self.ending = finished.reason
+        if self.calls and not self.tools:
+            self.ending, self.calls = "tool_calls", []
+
+    def _add_beginning(self, text: str) -> None:
+        if len(self.beginning) < NUM_BEGINNING_CHARS:
+            self.beginning += text
+
+
+async def generate(
+    answer: Answer, prompt: Prompt, engine: Engine
+) -> AsyncGenerator[AnyEvent, None]:
+    """One round of an answer."""
+    parser = answer.begin_round()
+    generation = engine.generate(prompt, answer.sampling(), answer.turn.send.user_id)
+    async with aclosing(generation):
+        async for step in generation:
+            match step:
+                case Generated():
+                    yield answer.add_tokens(step, "" if parser else step.text)
+                    for event in answer.add_pieces(parser.feed(step.text) if parser else ()):
+                        yield event
+                case Delayed(reason, num_ahead):
+                    yield AnswerDelayed(reason, num_ahead)
+                case Prefilled():
+                    yield PromptRead(*msgspec.structs.astuple(step))
+                case Finished():
+                    for event in answer.add_pieces(parser.finish() if parser else ()):
+                        yield event
+                    answer.finish_round(step)
+                case _:
+                    assert_never(step)
+
+
+def _add_usage(before: Usage, after: Usage) -> Usage:
+    """Sums two rounds. The second says how the answer ended."""
+    searched = (before.num_searched_tokens or 0) + (after.num_searched_tokens or 0)
+    return msgspec.structs.replace(
+        after,
+        num_input_tokens=before.num_input_tokens + after.num_input_tokens,
+        num_cached_tokens=before.num_cached_tokens + after.num_cached_tokens,
+        num_output_tokens=before.num_output_tokens + after.num_output_tokens,
+        queued_ms=before.queued_ms + after.queued_ms,
+        prefill_ms=before.prefill_ms + after.prefill_ms,
+        decode_ms=before.decode_ms + after.decode_ms,
+        num_searched_tokens=searched or UNSET,
+    )

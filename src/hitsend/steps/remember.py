@@ -1,9 +1,9 @@
-"""What a person wants remembered or forgotten: heard before the prompt is made, so that the model
-knows of it, and done once the message is accepted.
+"""Step 3, remember: does the person ask to remember or forget something?
 
-Plain words are understood without a model. For others, the model is told how to ask for it. In a
-temporary conversation, with an API key, and where memory is off, nothing is done: whoever asks for
-it in plain words is told so.
+The request is read before the prompt is built, so that the model knows of it, and carried out once
+the message is accepted. Plain requests are understood without a model; for unclear ones the model
+gets tools. In a temporary conversation, with an API key, and where memory is off, nothing is done;
+after a plain request a note tells the model so.
 """
 
 import asyncio
@@ -13,201 +13,224 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hitsend.context.notes import Note
-from hitsend.engine import Engine, GaveWay
+from hitsend.context.recall import Recall
+from hitsend.engine import Engine, Preempted
 from hitsend.errors import Conflict, HitsendError, NotFound, Refused
 from hitsend.events import MemoriesChanged
-from hitsend.memory.asks import (
-    Ask,
+from hitsend.memory.intent import (
     Forget,
     ForgetAll,
+    Intent,
     Remember,
-    find_ask,
-    hints,
+    has_more_text,
     is_fact,
     is_german,
-    says_more,
+    may_be_intent,
+    parse_intent,
 )
-from hitsend.memory.passwords import tells_password
 from hitsend.memory.suggestions import (
-    is_in_words_of,
-    is_said_by_any,
-    is_said_in,
-    own_fact,
-    tells_of_person,
+    has_words_of,
+    is_stated_by_any,
+    is_stated_in,
+    mentions_self,
+    validate_fact,
 )
 from hitsend.messages import ChangedMemory, ToolCall
-from hitsend.prompt_book import PromptBook
-from hitsend.prompts import find_secret
-from hitsend.recall import Recall
+from hitsend.prompts import find_secret, has_password
+from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Turn
 from hitsend.store import Memory, Profile, Store
-from hitsend.tools import Done, Tools
+from hitsend.tools import CallResult, Tools
 
-SUGGESTION_S = 20.0
-"""For all of it, waiting for a free engine included."""
+SUGGESTION_TIMEOUT_S = 20.0
+"""Includes the wait for an idle engine."""
 REMEMBER, FORGET = "remember", "forget"
-"""What a model may ask for."""
+"""The tools a model may call."""
+
+MemoryOff: TypeAlias = Literal["is_temporary", "is_off", "is_by_key"]
+"""Why there is no memory in this turn."""
+NotDone: TypeAlias = MemoryOff | Literal["changed_nothing", "asks_for_all", "is_secret", "is_full"]
+"""Why a request is not carried out, by the names of the slots of the prompt `memory_done`."""
 
 
-Unheard: TypeAlias = Literal["is_temporary", "is_off", "is_by_key"]
-"""Why nothing is remembered or forgotten here, whatever it is."""
-Undone: TypeAlias = Unheard | Literal["changed_nothing", "asks_for_all", "is_secret", "is_full"]
-"""Why a wish is not fulfilled, as the prompt `memory_done` calls it."""
+class Change(msgspec.Struct, frozen=True):
+    """The memories to add and remove, or why nothing is changed."""
 
-
-class Wish(msgspec.Struct, frozen=True):
     added: str = ""
     removed: tuple[Memory, ...] = ()
-    undone: Undone | None = None
-    is_unclear: bool = False
-    """It may be one: the model is to tell."""
+    not_done: NotDone | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.added or self.removed or self.not_done)
+
+
+NO_CHANGE = Change()
+
+
+class MemoryRequest:
+    def __init__(
+        self, turn: Turn, store: Store, change: Change = NO_CHANGE, tools: Tools | None = None
+    ) -> None:
+        self._turn = turn
+        self._store = store
+        self._change = change
+        self.tools: Tools = tools or {}
+        """For a request that only a model understands."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """In front of the question: what is done, or which tools to call."""
+        if self.tools:
+            return (Note("memory_tool"),)
+        return _change_notes(self._change, self._turn.send.text)
 
     @property
     def removed_ids(self) -> frozenset[str]:
-        return frozenset(memory.id for memory in self.removed)
+        return frozenset(memory.id for memory in self._change.removed)
 
-    @property
-    def is_clear(self) -> bool:
-        return bool(self.added or self.removed or self.undone)
-
-
-NO_WISH = Wish()
+    async def apply(self) -> Sequence[MemoriesChanged]:
+        return await _apply(self._change, self._turn, self._store)
 
 
-async def hear_wish(turn: Turn, store: Store, recall: Recall, engine: Engine) -> Wish:
-    if turn.said is None:
-        return NO_WISH
-    ask = find_ask(turn.send.text)
-    if not (ask or hints(turn.send.text)):
-        return NO_WISH
-    if unheard := await _unheard(turn, store):
-        return _not_done(ask, unheard)
+async def read_memory_request(
+    turn: Turn, store: Store, recall: Recall, engine: Engine
+) -> MemoryRequest:
+    message = turn.send.text
+    ask = parse_intent(message) if turn.user_message else None
+    if turn.user_message is None or not (ask or may_be_intent(message)):
+        return MemoryRequest(turn, store)
+    if memory_off := await _find_off_reason(turn, store):
+        return MemoryRequest(turn, store, _refuse(ask, memory_off))
     if ask is not None:
-        return await understood(ask, turn.send.user_id, store, recall)
-    # The smallest models would only be confused by what they may ask for.
-    return Wish(is_unclear=(await engine.resolve(turn.model)).can_call_tools)
+        return MemoryRequest(turn, store, await _resolve(ask, turn.send.user_id, store, recall))
+    # Tools would only confuse the smallest models.
+    can_call_tools = (await engine.resolve(turn.model)).can_call_tools
+    tools = _memory_tools(turn, store, recall) if can_call_tools else None
+    return MemoryRequest(turn, store, tools=tools)
 
 
-async def understood(ask: Ask, user_id: str, store: Store, recall: Recall) -> Wish:
+async def _resolve(ask: Intent, user_id: str, store: Store, recall: Recall) -> Change:
     match ask:
         case Remember(text=text):
             if is_secret(text):
-                return Wish(undone="is_secret")
+                return Change(not_done="is_secret")
             has_room = await store.memories.has_room(user_id)
-            return Wish(added=text) if has_room else Wish(undone="is_full")
-        case Forget(about=about, is_plain=is_plain):
-            meant = await recall.memories_meant(user_id, about)
-            is_undone = is_plain and not meant
-            return Wish(removed=tuple(meant), undone="changed_nothing" if is_undone else None)
+            return Change(added=text) if has_room else Change(not_done="is_full")
+        case Forget(about=about, is_certain=is_certain):
+            removed = tuple(await recall.match_memories(user_id, about))
+            is_vain = is_certain and not removed
+            return Change(removed=removed, not_done="changed_nothing" if is_vain else None)
         case ForgetAll():
-            return Wish(undone="asks_for_all")
+            return Change(not_done="asks_for_all")
 
 
 def is_secret(text: str) -> bool:
-    """For nobody to keep. Nor would any model be told of it."""
-    return find_secret(text) is not None or tells_password(text)
+    """A secret is never stored as a memory."""
+    return find_secret(text) is not None or has_password(text)
 
 
-def notes_of(wish: Wish, message: str) -> tuple[Note, ...]:
-    """In front of the question: what is done about it, or how to have it done."""
-    if wish.is_unclear:
-        return (Note("memory_tool"),)
-    if not wish.is_clear:
+def _change_notes(change: Change, message: str) -> tuple[Note, ...]:
+    if change.is_empty:
         return ()
-    done: dict[str, object] = {
+    values: dict[str, object] = {
         "is_german": is_german(message),
-        "added": [wish.added] if wish.added else [],
-        "has_removed": bool(wish.removed),
-        "says_more": says_more(message),
+        "added": [change.added] if change.added else [],
+        "has_removed": bool(change.removed),
+        "says_more": has_more_text(message),
     }
-    if wish.undone:
-        done[wish.undone] = True
-    return (Note("memory_done", done),)
+    if change.not_done:
+        values[change.not_done] = True
+    return (Note("memory_done", values),)
 
 
-async def fulfil(wish: Wish, turn: Turn, store: Store) -> Sequence[MemoriesChanged]:
-    """What came of it, if anything: somebody may have been quicker, or have no room left."""
-    changed = [*await _added(wish, turn, store), *await _removed(wish, turn, store)]
+async def _apply(change: Change, turn: Turn, store: Store) -> Sequence[MemoriesChanged]:
+    """Returns the actual changes: another request may have made them first, or used up the room."""
+    changed = [*await _add(change, turn, store), *await _remove(change, turn, store)]
     return [MemoriesChanged(tuple(changed))] if changed else []
 
 
-def memory_tools(turn: Turn, store: Store, recall: Recall) -> Tools:
-    """For a wish that only a model understands: it asks, and what is done is the same."""
+def _memory_tools(turn: Turn, store: Store, recall: Recall) -> Tools:
+    message = turn.send.text
 
-    async def use(call: ToolCall) -> Done:
-        ask, unheard = _asked(call, turn.send.text), await _unheard(turn, store)
-        wish = Wish(undone=unheard or "changed_nothing")
-        if ask is not None and unheard is None:  # still
-            wish = await understood(ask, turn.send.user_id, store, recall)
-        changed = await fulfil(wish, turn, store)
+    async def use(call: ToolCall) -> CallResult:
+        ask, memory_off = _read_call(call, message), await _find_off_reason(turn, store)
+        change = Change(not_done=memory_off or "changed_nothing")
+        if ask is not None and memory_off is None:  # it may have been turned off meanwhile
+            change = await _resolve(ask, turn.send.user_id, store, recall)
+        changed = await _apply(change, turn, store)
         output = f"{sum(len(event.changed) for event in changed)} changed"
-        return Done(output, notes_of(wish, turn.send.text), tuple(changed))
+        return CallResult(output, _change_notes(change, message), tuple(changed))
 
     return dict.fromkeys((REMEMBER, FORGET), use)
 
 
+def may_suggest_memory(turn: Turn) -> bool:
+    return turn.user_message is not None and turn.send.has_memory and mentions_self(turn.send.text)
+
+
 async def suggest_memory(
-    turn: Turn, store: Store, engine: Engine, book: PromptBook
+    turn: Turn, store: Store, engine: Engine, prompts: PromptPicker
 ) -> MemoriesChanged | None:
-    """Something lasting that the person told of themselves, for them to accept or not. Trouble is
-    none: nobody asked for it."""
+    """Suggests a lasting fact that the person stated about themselves. Errors are dropped: nobody
+    asked for it."""
     message = turn.send.text
-    if turn.said is None or not tells_of_person(message) or not await _suggests(turn, store):
+    if not may_suggest_memory(turn) or not await _can_suggest(turn, store):
         return None
     try:
-        async with asyncio.timeout(SUGGESTION_S):
-            fact = own_fact(await _written(message, turn, engine, book), message)
+        async with asyncio.timeout(SUGGESTION_TIMEOUT_S):
+            fact = validate_fact(await _generate_fact(message, turn, engine, prompts), message)
             if fact is None or await _is_known(fact, turn, store):
                 return None
-            memory = await store.memories.add_heard(
+            memory = await store.memories.add_if_wanted(
                 turn.send.user_id, fact, "suggested", turn.conversation_id
             )
-    except (TimeoutError, GaveWay, HitsendError):
+    except (TimeoutError, Preempted, HitsendError):
         return None
     return MemoriesChanged((ChangedMemory(memory.id, "suggested"),)) if memory else None
 
 
-async def _written(message: str, turn: Turn, engine: Engine, book: PromptBook) -> str:
-    context, picked = await book.messages(
+async def _generate_fact(message: str, turn: Turn, engine: Engine, prompts: PromptPicker) -> str:
+    context, picked = await prompts.render_messages(
         "memory_suggestion",
         {"message": message[:1_000]},
         user_id=turn.send.user_id,
         model=turn.model,
     )
     prompt = await engine.encode(turn.model, context)
-    return await engine.aside(prompt, picked.sampling)
+    return await engine.generate_when_idle(prompt, picked.sampling)
 
 
 async def _is_known(fact: str, turn: Turn, store: Store) -> bool:
-    """Also what they refused a moment ago."""
-    texts = await store.memories.every_known_text(turn.send.user_id)
-    return await asyncio.to_thread(is_said_by_any, fact, texts.values())
+    """Counts suggestions that were refused a moment ago."""
+    texts = await store.memories.read_all_known_texts(turn.send.user_id)
+    return await asyncio.to_thread(is_stated_by_any, fact, texts.values())
 
 
-async def _added(wish: Wish, turn: Turn, store: Store) -> list[ChangedMemory]:
-    if not wish.added:
+async def _add(change: Change, turn: Turn, store: Store) -> list[ChangedMemory]:
+    if not change.added:
         return []
     try:
-        memory = await store.memories.add_heard(
-            turn.send.user_id, wish.added, "asked", turn.conversation_id
+        memory = await store.memories.add_if_wanted(
+            turn.send.user_id, change.added, "asked", turn.conversation_id
         )
-    except Conflict:  # no room left, meanwhile
+    except Conflict:  # the room was taken meanwhile
         return []
     return [ChangedMemory(memory.id, "added")] if memory else []
 
 
-async def _removed(wish: Wish, turn: Turn, store: Store) -> list[ChangedMemory]:
+async def _remove(change: Change, turn: Turn, store: Store) -> list[ChangedMemory]:
     removed = []
-    for memory in wish.removed:
+    for memory in change.removed:
         try:
             await store.memories.remove(memory.id, turn.send.user_id)
-        except NotFound:  # meanwhile
+        except NotFound:  # removed by someone else meanwhile
             continue
         removed.append(ChangedMemory(memory.id, "removed"))
     return removed
 
 
-async def _unheard(turn: Turn, store: Store) -> Unheard | None:
+async def _find_off_reason(turn: Turn, store: Store) -> MemoryOff | None:
     if (await _profile(turn, store)).uses_memory:
         return None
     if turn.send.key_id is not None:
@@ -216,17 +239,17 @@ async def _unheard(turn: Turn, store: Store) -> Unheard | None:
     return "is_temporary" if is_on else "is_off"
 
 
-def _not_done(ask: Ask | None, why: Unheard) -> Wish:
+def _refuse(ask: Intent | None, why: MemoryOff) -> Change:
     match ask:
-        case ForgetAll():  # where that is done, it can be done all the same
-            return Wish(undone="asks_for_all")
-        case None | Forget(is_plain=False):  # it would be one only if a memory said so
-            return NO_WISH
+        case ForgetAll():  # the page that deletes all memories works without memory, too
+            return Change(not_done="asks_for_all")
+        case None | Forget(is_certain=False):  # only a matching memory would make it a request
+            return NO_CHANGE
         case Remember() | Forget():
-            return Wish(undone=why)
+            return Change(not_done=why)
 
 
-async def _suggests(turn: Turn, store: Store) -> bool:
+async def _can_suggest(turn: Turn, store: Store) -> bool:
     profile = await _profile(turn, store)
     return profile.uses_memory and profile.suggests_memories
 
@@ -237,16 +260,17 @@ async def _profile(turn: Turn, store: Store) -> Profile:
     )
 
 
-def _asked(call: ToolCall, message: str) -> Ask | None:
-    """Only what the person said: a small model may make something up, or turn it round."""
-    said = _first_text(call.arguments)
+def _read_call(call: ToolCall, message: str) -> Intent | None:
+    """Returns None unless the argument is in the person's own words: a small model may invent a
+    fact, or negate one."""
+    text = _first_text(call.arguments)
     if call.tool == REMEMBER:
-        return Remember(said) if is_fact(said) and is_said_in(said, message) else None
-    return Forget(said) if is_in_words_of(said, message) else None
+        return Remember(text) if is_fact(text) and is_stated_in(text, message) else None
+    return Forget(text) if has_words_of(text, message) else None
 
 
 def _first_text(arguments: str) -> str:
-    """However the model called it."""
+    """Returns the first string argument, whatever its name."""
     try:
         given = msgspec.json.decode(arguments, type=dict[str, object])
     except msgspec.DecodeError:

@@ -1,90 +1,107 @@
-"""After the last word: may the model name the conversation better than its first words do?
+"""Step 11, title: asks the model for a better title than the first words of the conversation.
 
-Nobody waits for it, so it runs only while the engine has nothing else to do. A small model's
-title is often an answer, a guess or half a sentence; those are recognised, and the person's own
-words stay.
+Where the engine has room, the title is written beside the answer, and checked again at its end;
+otherwise it is written after the answer, while the engine is idle. Nobody waits for it, and its
+errors are dropped: the conversation has a title already.
 """
 
 import asyncio
-import re
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
-from hitsend.engine import Engine, GaveWay
+from hitsend.engine import Engine, Preempted, Prompt
 from hitsend.errors import HitsendError
-from hitsend.events import Ending
-from hitsend.prompt_book import PromptBook
+from hitsend.events import Ending, TitleChosen
+from hitsend.messages import Sampling
+from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Turn
-from hitsend.titles import MOST_CHARS, title_from
+from hitsend.store import Store
+from hitsend.titles import title_from_text, validate_title
 
-TITLE_S = 20.0
-"""For all of it, waiting for a free engine included."""
+TITLE_TIMEOUT_S = 20.0
+"""Includes the wait for an idle engine."""
 SHORT_CHARS = 30
-"""Words so few are a title already."""
-NUM_QUESTION_CHARS, NUM_ANSWER_CHARS = 300, 300
-MOST_WORDS = 9
+"""So short a message is a title already."""
+NUM_QUESTION_CHARS, NUM_BEGINNING_CHARS = 300, 300
+
+Generate: TypeAlias = Callable[[Prompt, Sampling], Awaitable[str]]
 
 
-def wants_title(turn: Turn, ending: Ending) -> bool:
-    """A new conversation whose answer came to its own end, or to the end of its room."""
-    is_whole = ending in ("stop", "length")
+class TitleWriter:
+    def __init__(
+        self, turn: Turn, store: Store, engine: Engine, prompts: PromptPicker, *, is_on: bool
+    ) -> None:
+        self._turn = turn
+        self._store = store
+        self._engine = engine
+        self._prompts = prompts
+        self._is_wanted = is_on and _needs_title(turn)
+        self._writing: asyncio.Task[str] | None = None
+        """The title that the model writes beside the answer."""
+        self._is_checked = False
+
+    def poll(self, beginning: str) -> TitleChosen | None:
+        """Called after each event of the answer, with its beginning so far. Starts with the first
+        words, so that the title does not delay them. Returns the title once it is written."""
+        if not self._is_wanted or not beginning or not self._turn.has_room_beside:
+            return None
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write(self._engine.generate_beside))
+        if self._is_checked or not self._writing.done() or self._writing.exception():
+            return None
+        self._is_checked = True
+        return self._choose(self._writing.result(), beginning)
+
+    def is_due(self, ending: Ending) -> bool:
+        """Whether `finish` will look for a title. An answer that was cut short gets none."""
+        return self._is_wanted and ending in ("stop", "length")
+
+    async def finish(self, ending: Ending, beginning: str) -> TitleChosen | None:
+        """Called after the end of the turn."""
+        if not self.is_due(ending):
+            return None
+        if self._writing and (written := await self._writing):
+            written = written if await self._is_unnamed() else ""
+        else:
+            written = await self._write(self._engine.generate_when_idle)
+        return self._choose(written, beginning)
+
+    async def aclose(self) -> None:
+        if self._writing is not None and not self._writing.done():
+            self._writing.cancel()
+            await asyncio.wait([self._writing])
+
+    def _choose(self, written: str, beginning: str) -> TitleChosen | None:
+        said = _cut(beginning, NUM_BEGINNING_CHARS)
+        title = validate_title(written, self._turn.send.text, said)
+        if title is None:
+            return None
+        self._is_wanted = False
+        return TitleChosen(title, revision=2)
+
+    async def _write(self, generate: Generate) -> str:
+        """Returns nothing if the person has named the conversation meanwhile."""
+        turn = self._turn
+        values = {"question": _cut(turn.send.text, NUM_QUESTION_CHARS)}
+        try:
+            async with asyncio.timeout(TITLE_TIMEOUT_S):
+                messages, picked = await self._prompts.render_messages(
+                    "title", values, user_id=turn.send.user_id, model=turn.model
+                )
+                prompt = await self._engine.encode(turn.model, messages)
+                written = await generate(prompt, picked.sampling)
+                return written if await self._is_unnamed() else ""
+        except (TimeoutError, Preempted, HitsendError):
+            return ""
+
+    async def _is_unnamed(self) -> bool:
+        turn = self._turn
+        return await self._store.conversations.is_unnamed(turn.conversation_id, turn.send.user_id)
+
+
+def _needs_title(turn: Turn) -> bool:
     is_new = turn.is_first and not turn.is_api
-    return is_new and is_whole and len(title_from(turn.send.text)) > SHORT_CHARS
-
-
-async def find_title(turn: Turn, beginning: str, engine: Engine, book: PromptBook) -> str | None:
-    """A better title than the first words of the message, or None. Trouble is none: the
-    conversation has a title. `beginning` is that of the answer."""
-    question, user_id = turn.send.text, turn.send.user_id
-    asked = {"question": _cut(question, NUM_QUESTION_CHARS)}
-    try:
-        async with asyncio.timeout(TITLE_S):
-            told, picked = await book.messages("title", asked, user_id=user_id, model=turn.model)
-            prompt = await engine.encode(turn.model, told)
-            written = await engine.aside(prompt, picked.sampling)
-    except (TimeoutError, GaveWay, HitsendError):
-        return None
-    return better_title(written, question, _cut(beginning, NUM_ANSWER_CHARS))
-
-
-def better_title(written: str, question: str, answer: str) -> str | None:
-    """What the model wrote, cleaned; None where the first words of the question say it better."""
-    title, words = cleaned(written), title_from(question)
-    is_shorter = words.endswith("…") or len(title) < len(words)
-    if not title or not is_shorter or words.startswith(title) or REPLY.match(title):
-        return None
-    return title if _is_about(title, question, answer) else None
-
-
-def cleaned(written: str) -> str:
-    """One line without what models put around titles. Empty where that is no title: too long,
-    or a sentence."""
-    lines = [line for line in written.splitlines() if line.strip()]
-    line = " ".join(lines[0].split()) if lines else ""
-    bare = LABEL.sub("", line.strip(AROUND)).strip(AROUND)
-    num_words = len(bare.split())
-    is_sentence = bare.endswith(".") and num_words > MOST_WORDS // 2
-    if len(bare) > MOST_CHARS or num_words > MOST_WORDS or is_sentence:
-        return ""
-    return bare.rstrip(TAIL + AROUND)
-
-
-AROUND = " \t\"'`*_#“”„«»‘’"
-TAIL = " .,;:…-"
-LABEL = re.compile(r"(title|titel|título|titre)\s*:\s*", re.IGNORECASE)
-REPLY = re.compile(
-    r"(yes|no|sure|sorry|hello|hi|i|i'm|i’m|as an|here|ja|nein|sí|oui|non)\b", re.IGNORECASE
-)
-"""How answers begin, and titles do not."""
-WORD = re.compile(r"[^\W_]{4,}")
-NUM_STEM_CHARS = 4
-
-
-def _is_about(title: str, question: str, answer: str) -> bool:
-    """Whether each of its longer words stands in what was said, most of them in the question.
-    A word in another form counts: its stem does."""
-    stems = [word[:NUM_STEM_CHARS] for word in WORD.findall(title.casefold())]
-    asked, said = question.casefold(), answer.casefold()
-    num_asked = sum(stem in asked for stem in stems)
-    return 2 * num_asked >= max(len(stems), 1) and all(stem in asked + said for stem in stems)
+    return is_new and len(title_from_text(turn.send.text)) > SHORT_CHARS
 
 
 def _cut(text: str, num_chars: int) -> str:

@@ -1,40 +1,50 @@
-"""What is kept: people, conversations, turns and their logs. The only place with SQL.
+"""The database: accounts, conversations, turns and their event logs. The only package with SQL.
 
-Start at `Store`. It knows no HTTP and no engine, and every question about something a person
-owns is asked in that person's name: what is not theirs is not there.
+Start at `Store`. It knows no HTTP and no engine. Every query about something a person owns takes
+their user id: another person's rows are not found.
 """
 
 from hitsend.store.accounts import Accounts
-from hitsend.store.changes import Changes
+from hitsend.store.change_log import ChangeLog
 from hitsend.store.conversations import Conversations
 from hitsend.store.feedback import AnswerFeedback
 from hitsend.store.folders import Folders
-from hitsend.store.imports import Imported, Imports
-from hitsend.store.ledger import allowance
+from hitsend.store.imports import ImportCounts, Imports
+from hitsend.store.ledger import as_allowance
+from hitsend.store.limit_rows import (
+    Budget,
+    Caller,
+    Group,
+    KeyItem,
+    Limit,
+    LimitItem,
+    Price,
+    UsageRow,
+)
 from hitsend.store.rows import (
+    AccountItem,
     AccountRole,
     ApiKey,
-    Closing,
     Conversation,
-    ConversationLine,
-    Entry,
+    ConversationItem,
+    ConversationPage,
     Exchange,
+    FinishedTurn,
     Folder,
-    Found,
     Invite,
     LimitScope,
+    LogEntry,
     Memory,
     MemoryPage,
+    MessageRow,
     NewTurn,
-    Page,
-    PersonLine,
+    PathLimit,
     Profile,
-    Reach,
-    Running,
+    RunningAnswer,
+    SearchHit,
     Session,
     Share,
-    Shared,
-    StoredMessage,
+    SharedPath,
     Summary,
     Surface,
     TurnRow,
@@ -42,16 +52,6 @@ from hitsend.store.rows import (
     User,
 )
 from hitsend.store.shares import Shares
-from hitsend.store.spending import (
-    Budget,
-    Caller,
-    Group,
-    KeyLine,
-    Limit,
-    LimitLine,
-    Price,
-    UsageRow,
-)
 from hitsend.store.store import Store
 from hitsend.store.turns import Turns
 
@@ -62,39 +62,39 @@ __all__ = [
     "ApiKey",
     "Budget",
     "Caller",
-    "Changes",
-    "Closing",
+    "ChangeLog",
+    "FinishedTurn",
     "Conversation",
-    "ConversationLine",
+    "ConversationItem",
     "Conversations",
-    "Entry",
+    "LogEntry",
     "Exchange",
     "Folder",
     "Folders",
-    "Found",
+    "SearchHit",
     "Group",
-    "Imported",
+    "ImportCounts",
     "Imports",
     "Invite",
-    "KeyLine",
+    "KeyItem",
     "Limit",
-    "LimitLine",
+    "LimitItem",
     "LimitScope",
     "Memory",
     "MemoryPage",
     "NewTurn",
-    "Page",
-    "PersonLine",
+    "ConversationPage",
+    "AccountItem",
     "Price",
     "Profile",
-    "Reach",
-    "Running",
+    "PathLimit",
+    "RunningAnswer",
     "Session",
     "Share",
-    "Shared",
+    "SharedPath",
     "Shares",
     "Store",
-    "StoredMessage",
+    "MessageRow",
     "Summary",
     "Surface",
     "TurnRow",
@@ -102,5 +102,5 @@ __all__ = [
     "Turns",
     "UsageRow",
     "User",
-    "allowance",
+    "as_allowance",
 ]

@@ -1,15 +1,139 @@
-"""People, and the three ways they prove who they are: sessions, API keys, invites."""
+"""Accounts: users with their sessions, API keys and invites, and what an administrator does with
+them. Start at `Accounts`; each kind of credential has its own file."""
 
-from hitsend.store.database import Database
+from msgspec import UNSET, UnsetType
+from sqlalchemy import Connection, delete, func, select, update
+
+from hitsend.errors import Conflict
+from hitsend.store.context_schema import memories
+from hitsend.store.database import Database, reads, writes
+from hitsend.store.erasure import (
+    erase_conversations,
+    erase_in_batches,
+    erase_memories,
+    erase_turns,
+    erase_usage,
+)
+from hitsend.store.groups import check_group
 from hitsend.store.invites import Invites
 from hitsend.store.keys import Keys
-from hitsend.store.people import People
+from hitsend.store.rows import AccountItem, AccountRole
+from hitsend.store.schema import api_keys, conversations, sessions, turns, users
 from hitsend.store.sessions import Sessions
-from hitsend.store.users import Users
+from hitsend.store.users import Users, is_admin, user_not_found
+
+LAST_SEEN = (
+    select(func.max(sessions.c.last_seen_at))
+    .where(sessions.c.user_id == users.c.id)
+    .scalar_subquery()
+)
+LAST_KEY_USE = (
+    select(func.max(api_keys.c.last_used_at))
+    .where(api_keys.c.user_id == users.c.id)
+    .scalar_subquery()
+)
+NUM_CONVERSATIONS = (
+    select(func.count())
+    .select_from(conversations)
+    .where(
+        conversations.c.user_id == users.c.id,
+        conversations.c.hidden_at.is_(None),
+        conversations.c.is_temporary.is_(False),
+    )
+    .scalar_subquery()
+)
+ACCOUNT_ITEM = select(
+    users.c.id,
+    users.c.name,
+    users.c.role,
+    users.c.created_at,
+    users.c.disabled_at.is_not(None),
+    # SQLite's max of two values is null when either is null.
+    func.max(func.coalesce(LAST_SEEN, LAST_KEY_USE), func.coalesce(LAST_KEY_USE, LAST_SEEN)),
+    NUM_CONVERSATIONS,
+    users.c.group_id,
+)
 
 
-class Accounts(Users, People, Sessions, Keys, Invites):
-    """One noun to the rest of hitsend, a file for each to read."""
-
+class Accounts(Users, Sessions, Keys, Invites):
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    @reads
+    def list_accounts(self, connection: Connection) -> list[AccountItem]:
+        """Returns all accounts, oldest first."""
+        rows = connection.execute(ACCOUNT_ITEM.order_by(users.c.created_at, users.c.id))
+        return [AccountItem(*row) for row in rows]
+
+    @writes
+    def change_account(
+        self,
+        connection: Connection,
+        user_id: str,
+        *,
+        role: AccountRole | None = None,
+        is_disabled: bool | None = None,
+        group_id: str | None | UnsetType = UNSET,
+    ) -> None:
+        """Changes the given fields.
+
+        A disabled account's password, sessions and keys are refused. Enabling it makes its
+        password and keys valid again; browsers have to sign in again.
+        """
+        _check_exists(connection, user_id)
+        if role == "member" or is_disabled:
+            _check_not_last_admin(connection, user_id)
+        change = update(users).where(users.c.id == user_id)
+        if role is not None:
+            connection.execute(change.values(role=role))
+        if group_id is not UNSET:
+            if group_id is not None:
+                check_group(connection, group_id)
+            connection.execute(change.values(group_id=group_id))
+        if is_disabled is False:
+            connection.execute(change.values(disabled_at=None))
+        if is_disabled:
+            self._disable(connection, user_id)
+
+    async def disable(self, user_id: str) -> None:
+        await self.change_account(user_id, is_disabled=True)
+
+    async def enable(self, user_id: str) -> None:
+        await self.change_account(user_id, is_disabled=False)
+
+    @writes
+    def close_account(self, connection: Connection, user_id: str) -> None:
+        """Disables the account before `erase`. The last administrator can close theirs only when
+        no other account is left."""
+        others = select(users.c.id).where(users.c.id != user_id).limit(1)
+        _check_exists(connection, user_id)
+        if connection.scalar(others) is not None:
+            _check_not_last_admin(connection, user_id)
+        self._disable(connection, user_id)
+
+    async def erase(self, user_id: str) -> None:
+        """Deletes the account and everything it owns, in small transactions."""
+        await erase_conversations(self._database, conversations.c.user_id == user_id)
+        await erase_turns(self._database, turns.c.user_id == user_id)
+        await erase_usage(self._database, user_id)
+        await erase_memories(self._database, memories.c.user_id == user_id)
+        await erase_in_batches(self._database, delete(users).where(users.c.id == user_id))
+
+    def _disable(self, connection: Connection, user_id: str) -> None:
+        now = self._database.now()
+        disabled_at = func.coalesce(users.c.disabled_at, now)
+        is_user, is_live = users.c.id == user_id, sessions.c.revoked_at.is_(None)
+        connection.execute(update(users).where(is_user).values(disabled_at=disabled_at))
+        revoke = update(sessions).where(sessions.c.user_id == user_id, is_live)
+        connection.execute(revoke.values(revoked_at=now))
+
+
+def _check_exists(connection: Connection, user_id: str) -> None:
+    if connection.scalar(select(users.c.id).where(users.c.id == user_id)) is None:
+        raise user_not_found()
+
+
+def _check_not_last_admin(connection: Connection, user_id: str) -> None:
+    admins = connection.scalars(select(users.c.id).where(is_admin()))
+    if set(admins) == {user_id}:
+        raise Conflict("This is the last administrator. Make someone else an administrator first.")

@@ -1,16 +1,15 @@
-"""Who changed what for everyone. Each entry is written with the change it tells of, or neither is.
+"""The audit log of changes that affect everyone. An entry is stored in its change's transaction.
 
-Nothing is ever taken out, and no text of people's is in it.
+Entries are never deleted, and contain no text that people wrote in conversations.
 """
 
 from collections.abc import Mapping
 
 import msgspec
-from sqlalchemy import insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, insert, select
 
 from hitsend.store.context_schema import audit
-from hitsend.store.database import Database
+from hitsend.store.database import Database, reads
 from hitsend.store.schema import users
 
 
@@ -23,11 +22,11 @@ class Change(msgspec.Struct, frozen=True):
     detail: Mapping[str, str] = {}
 
 
-class AuditLine(msgspec.Struct, frozen=True):
+class AuditEntry(msgspec.Struct, frozen=True):
     position: int
     at: float
     user_id: str | None
-    """None once that person is gone."""
+    """None after the account was deleted."""
     name: str | None
     action: str
     subject: str
@@ -38,9 +37,10 @@ class Audit:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def list(self, *, before: int = 0, limit: int) -> list[AuditLine]:
-        """The newest first; of those before a position, where one is given."""
-        lines = (
+    @reads
+    def list(self, connection: Connection, *, before: int = 0, limit: int) -> list[AuditEntry]:
+        """Returns the newest entries first, those before a position if one is given."""
+        query = (
             select(
                 audit.c.position,
                 audit.c.at,
@@ -55,10 +55,9 @@ class Audit:
             .limit(limit)
         )
         if before:
-            lines = lines.where(audit.c.position < before)
-        async with self._database.read() as connection:
-            return [AuditLine(*row) for row in await connection.execute(lines)]
+            query = query.where(audit.c.position < before)
+        return [AuditEntry(*row) for row in connection.execute(query)]
 
 
-async def record(connection: AsyncConnection, change: Change, at: float) -> None:
-    await connection.execute(insert(audit).values(at=at, **msgspec.structs.asdict(change)))
+def record(connection: Connection, change: Change, at: float) -> None:
+    connection.execute(insert(audit).values(at=at, **msgspec.structs.asdict(change)))

@@ -1,5 +1,5 @@
-"""The tables of what a model is shown besides messages: profiles, memories, summaries and vectors
-of what was said, prompts and their comparisons, and who changed them."""
+"""The tables of profiles, memories, summaries, exchange vectors, prompts, experiments and the audit
+log."""
 
 from sqlalchemy import (
     Column,
@@ -14,18 +14,18 @@ from sqlalchemy import (
 )
 
 from hitsend.messages import Sampling
-from hitsend.store.columns import Json, Word, metadata, part_of
 from hitsend.store.rows import MemoryOrigin
+from hitsend.store.schema import Json, LiteralText, metadata, part_of
 
 
 class ProfileColumns(TypedColumns):
-    """What a person tells every conversation of theirs."""
+    """A person's custom instructions."""
 
     user_id: Named[str] = Column(Text, part_of("users.id"), primary_key=True)
     call_me: Named[str] = Column(Text)
     about_me: Named[str] = Column(Text)
     style: Named[str] = Column(Text)
-    """How answers should be."""
+    """How answers should be written."""
     is_on: Named[bool]
     uses_memory: Named[bool]
     suggests_memories: Named[bool]
@@ -40,21 +40,21 @@ class MemoryColumns(TypedColumns):
     user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
     text: Named[str] = Column(Text)
     folded: Named[str] = Column(Text)
-    """The text, however its letters are written: what is the same is kept once."""
-    origin: Named[MemoryOrigin] = Column(Word[MemoryOrigin]())
+    """The text without case and Unicode variants, to find duplicates."""
+    origin: Named[MemoryOrigin] = Column(LiteralText[MemoryOrigin]())
     conversation_id: Named[str | None] = Column(
         Text, ForeignKey("conversations.id", ondelete="SET NULL"), index=True
     )
-    """Where it was asked for, while that is there."""
+    """Where the person asked for it, until that is deleted."""
     is_suggested: Named[bool]
-    """Not accepted yet: used by nothing."""
+    """Not accepted yet, so not used."""
     removed_at: Named[float | None]
-    """Forgotten, with a way back for a while. From then on nothing uses it."""
+    """When it was deleted. It is not used, and can be restored for a short time."""
     created_at: Named[float]
     updated_at: Named[float]
     embedder: Named[str | None] = Column(Text)
     vector: Named[bytes | None] = Column(LargeBinary)
-    """What it is about, as `embedder` sees it. None until that was asked."""
+    """The embedding of its text by `embedder`. None until computed."""
 
 
 memories = Table("memories", metadata, MemoryColumns)
@@ -66,14 +66,14 @@ Index(
 
 
 class SummaryColumns(TypedColumns):
-    """Of a stretch of a conversation, from one message to another on a path through it."""
+    """A summary of a range of messages on one path of a conversation."""
 
     id: Named[str] = Column(Text, primary_key=True)
     conversation_id: Named[str] = Column(Text, part_of("conversations.id"), index=True)
     first_message_id: Named[str] = Column(Text)
     last_message_id: Named[str] = Column(Text)
     level: Named[int]
-    """1 sums up messages, 2 sums up summaries of level 1, and so on: coarser with age."""
+    """1 summarises messages, 2 summarises summaries of level 1, and so on."""
     text: Named[str] = Column(Text)
     model: Named[str] = Column(Text)
     created_at: Named[float]
@@ -83,11 +83,11 @@ summaries = Table("summaries", metadata, SummaryColumns)
 
 
 class ExchangeColumns(TypedColumns):
-    """A question and its answer, as an embedder sees them."""
+    """The embedding of a question and its answer."""
 
     conversation_id: Named[str] = Column(Text, part_of("conversations.id"), primary_key=True)
     message_id: Named[str] = Column(Text, primary_key=True)
-    """The answer."""
+    """The answer's id."""
     embedder: Named[str] = Column(Text)
     vector: Named[bytes] = Column(LargeBinary)
 
@@ -96,7 +96,7 @@ exchanges = Table("exchanges", metadata, ExchangeColumns)
 
 
 class PromptVersionColumns(TypedColumns):
-    """Written by an administrator. Those that come with hitsend are in its files."""
+    """Versions an administrator wrote. The shipped ones are files."""
 
     name: Named[str] = Column(Text, primary_key=True)
     version: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
@@ -110,7 +110,7 @@ prompt_versions = Table("prompt_versions", metadata, PromptVersionColumns)
 
 
 class PromptChoiceColumns(TypedColumns):
-    """What an administrator chose for a prompt. Without a row, what comes with hitsend holds."""
+    """An administrator's choice for a prompt. Without a row, the shipped version is used."""
 
     name: Named[str] = Column(Text, primary_key=True)
     version: Named[int | None]
@@ -122,7 +122,7 @@ prompt_choices = Table("prompt_choices", metadata, PromptChoiceColumns)
 
 
 class ExperimentColumns(TypedColumns):
-    """Versions of a prompt that are compared, each with its share of the people."""
+    """An A/B test of prompt versions. Each person gets one of them."""
 
     id: Named[str] = Column(Text, primary_key=True)
     prompt: Named[str] = Column(Text)
@@ -142,7 +142,7 @@ Index(
 
 
 class TrialColumns(TypedColumns):
-    """A turn that took part in a comparison."""
+    """A turn that took part in an experiment."""
 
     turn_id: Named[str] = Column(Text, part_of("turns.id"), primary_key=True)
     experiment_id: Named[str] = Column(
@@ -155,7 +155,7 @@ trials = Table("trials", metadata, TrialColumns)
 
 
 class AuditColumns(TypedColumns):
-    """Who changed what for everyone. Nothing is ever taken out, and no text of people's is in."""
+    """Changes that affect everyone. Entries are never deleted."""
 
     position: Named[int] = Column(Integer, primary_key=True)
     at: Named[float]

@@ -1,32 +1,57 @@
-"""Conversations as trees of messages. Whose they are is part of every question."""
+"""Conversations: trees of messages, each owned by one person."""
 
 from collections.abc import Sequence
 from typing import TypeAlias, TypedDict, Unpack
 
+from cachetools import LRUCache
 from msgspec import UNSET, UnsetType
-from msgspec.structs import asdict
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from msgspec.structs import asdict, replace
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from hitsend.errors import NotFound, Refused
-from hitsend.recent import Recent
-from hitsend.store.database import Database
+from hitsend.store.database import Database, reads, writes
 from hitsend.store.erasure import erase_conversations
 from hitsend.store.folders import check_folder
-from hitsend.store.rows import Conversation, ConversationLine, Page, Reach, Running, StoredMessage
+from hitsend.store.message_queries import (
+    as_message_row,
+    read_messages,
+    select_messages,
+    select_path,
+    select_path_end,
+    select_path_ids,
+    select_tree,
+)
+from hitsend.store.prepared import Prepared
+from hitsend.store.rows import (
+    Conversation,
+    ConversationItem,
+    ConversationPage,
+    MessageRow,
+    PathLimit,
+    RunningAnswer,
+)
 from hitsend.store.schema import conversations, messages
-from hitsend.store.search import is_found, match_expression, snippets
-from hitsend.store.trees import end_of_path, ids_on_path, path_to, read_messages, whole_tree
+from hitsend.store.search import find_hits, match_expression, read_snippets
 
-WAY_BACK_S = 60.0
-"""How long what was hidden can be brought back."""
+RESTORE_S = 60.0
+"""How long a deleted conversation can be restored."""
 TEMPORARY_S = 86_400.0
-"""How long a temporary conversation stays after it was last used."""
-MOST_KEPT_IDS = 50_000
+"""How long a temporary conversation is kept after its last use."""
+MAX_CACHED_IDS = 50_000
 GONE = 0.0
-"""Hidden so long ago that nothing brings it back."""
+"""A `hidden_at` that can no longer be restored."""
 
-LINE = (
+ITEM_COLUMNS = (
     conversations.c.id,
     conversations.c.title,
     conversations.c.created_at,
@@ -38,25 +63,26 @@ LINE = (
 
 
 class ConversationChange(TypedDict, total=False):
-    """What is not in it stays as it is."""
+    """Fields to change. Missing ones stay as they are."""
 
     title: str
     is_archived: bool
     is_pinned: bool
     is_visible: bool
     folder_id: str | None
-    """None takes it out of its folder."""
+    """None removes it from its folder."""
     current_node: str
 
 
 class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._before = Recent[tuple[str, str, str], Sequence[str]](MOST_KEPT_IDS, len)
-        """Those used last come last."""
+        self._path_ids = LRUCache[tuple[str, str], tuple[str, ...]](MAX_CACHED_IDS, _cache_size)
 
-    async def list(
+    @reads
+    def list(
         self,
+        connection: Connection,
         user_id: str,
         *,
         offset: int = 0,
@@ -64,161 +90,207 @@ class Conversations:
         is_archived: bool = False,
         is_pinned: bool | None = None,
         folder_id: str | None | UnsetType = UNSET,
-    ) -> Page:
-        """The last changed first. A folder of None is that of those that are in no folder."""
-        wanted = [_of(user_id), conversations.c.is_archived == is_archived]
+    ) -> ConversationPage:
+        """Newest first. A folder of None lists the conversations that are in no folder."""
+        filters = [_is_listed(user_id), conversations.c.is_archived == is_archived]
         if is_pinned is not None:
-            wanted.append(conversations.c.is_pinned == is_pinned)
+            filters.append(conversations.c.is_pinned == is_pinned)
         if folder_id is not UNSET:
-            wanted.append(conversations.c.folder_id == folder_id)
-        async with self._database.read() as connection:
-            return await _page(connection, and_(*wanted), offset, limit)
+            filters.append(conversations.c.folder_id == folder_id)
+        return _page(connection, and_(*filters), offset, limit)
 
-    async def search(self, user_id: str, query: str, *, offset: int = 0, limit: int = 28) -> Page:
-        """The last changed first, wherever they are kept: archived ones too."""
+    @reads
+    def search(
+        self, connection: Connection, user_id: str, query: str, *, offset: int = 0, limit: int = 28
+    ) -> ConversationPage:
+        """Newest first, in all folders and in the archive."""
         match = match_expression(query)
         if match is None:
-            return Page((), 0)
-        async with self._database.read() as connection:
-            wanted = and_(_of(user_id), is_found(match))
-            return await _page(connection, wanted, offset, limit, match)
+            return ConversationPage((), 0)
+        is_listed = _is_listed(user_id)
+        hits = find_hits(connection, match, is_listed)
+        page = _page(connection, and_(is_listed, hits.is_found), offset, limit)
+        positions = [hits.newest[item.id] for item in page.items if item.id in hits.newest]
+        snippets = read_snippets(connection, match, positions)
+        items = tuple(replace(item, found=snippets.get(item.id)) for item in page.items)
+        return ConversationPage(items, page.total)
 
-    async def get(self, conversation_id: str, user_id: str) -> Conversation:
-        more = conversations.c.current_node, conversations.c.is_temporary
-        line = select(*LINE, *more).where(is_here(conversation_id, user_id))
-        async with self._database.read() as connection:
-            row = (await connection.execute(line)).one_or_none()
-            if row is None:
-                raise no_conversation()
-            said = await read_messages(connection, whole_tree(conversation_id))
-        return Conversation(**row._mapping, messages=said, running=_running(said))
+    @reads
+    def get(self, connection: Connection, conversation_id: str, user_id: str) -> Conversation:
+        columns = *ITEM_COLUMNS, conversations.c.current_node, conversations.c.is_temporary
+        query = select(*columns).where(is_visible_to(conversation_id, user_id))
+        row = connection.execute(query).one_or_none()
+        if row is None:
+            raise conversation_not_found()
+        tree = read_messages(connection, select_tree(conversation_id))
+        return Conversation(**row._mapping, messages=tree, running=_running_answer(tree))
 
-    async def path(
-        self, conversation_id: str, user_id: str, leaf_id: str, reach: Reach | None = None
-    ) -> tuple[StoredMessage, ...]:
-        """From the first message to this one, or only as much of its end as is within reach."""
-        asked = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
-        async with self._database.read() as connection:
-            if reach is None:
-                whole = path_to(leaf_id, is_here(conversation_id, user_id))
-                path = await read_messages(connection, whole)
-            else:
-                path = await read_messages(connection, END_OF_PATH, **asked, **asdict(reach))
+    @reads
+    def path(
+        self,
+        connection: Connection,
+        conversation_id: str,
+        user_id: str,
+        leaf_id: str,
+        limit: PathLimit | None = None,
+    ) -> tuple[MessageRow, ...]:
+        """Returns the messages from the root to this one, or only the end within the limit."""
+        place = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
+        if limit is None:
+            whole = select_path(leaf_id, is_visible_to(conversation_id, user_id))
+            path = read_messages(connection, whole)
+        else:
+            rows = PATH_END.rows(connection, **place, **asdict(limit))
+            path = tuple(map(as_message_row, rows))
         if not path:
-            raise no_message()
+            raise message_not_found()
         return path
 
     async def path_ids(self, conversation_id: str, user_id: str, leaf_id: str) -> Sequence[str]:
-        """From the first message to this one."""
-        asked = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
-        async with self._database.read() as connection:
-            return (await connection.scalars(PATH_IDS, asked)).all()
+        """Returns the ids from the root to this message. The path to a message never changes, so
+        the last path of each conversation is cached, and a longer one read from its end on.
 
-    async def ids_before(self, conversation_id: str, user_id: str, leaf_id: str) -> Sequence[str]:
-        """The same, of a message that many turns go back to. What leads to it never changes, so
-        it is kept in memory for a while; the caller has just read what follows it."""
-        place = conversation_id, user_id, leaf_id
-        ids = self._before.get(place) or await self.path_ids(*place)
-        self._before[place] = ids
+        NOTE: the caller must have read the conversation, because a hit does not check it exists.
+        """
+        place = conversation_id, user_id
+        known = self._path_ids.get(place, ())
+        if leaf_id in known:
+            return known[: known.index(leaf_id) + 1]
+        rows = await self._read_path_ids(*place, leaf_id, known[-1] if known else "")
+        ids = tuple(message_id for message_id, _ in rows)
+        if rows and known and rows[0][1] == known[-1]:
+            ids = (*known, *ids)
+        if ids:
+            self._path_ids[place] = ids
         return ids
 
-    async def update(
-        self, conversation_id: str, user_id: str, **change: Unpack[ConversationChange]
+    @reads
+    def _read_path_ids(
+        self,
+        connection: Connection,
+        conversation_id: str,
+        user_id: str,
+        leaf_id: str,
+        known_id: str,
+    ) -> Sequence[tuple[str, str | None]]:
+        place = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
+        return [
+            (one, parent) for one, parent in PATH_IDS.rows(connection, **place, known_id=known_id)
+        ]
+
+    @reads
+    def messages(
+        self, connection: Connection, conversation_id: str, user_id: str, ids: Sequence[str]
+    ) -> tuple[MessageRow, ...]:
+        """Returns the messages with these ids, in this order."""
+        query = select_messages(ids, is_visible_to(conversation_id, user_id))
+        found = {one.message_id: one for one in read_messages(connection, query)}
+        return tuple(found[one] for one in ids if one in found)
+
+    @writes
+    def update(
+        self,
+        connection: Connection,
+        conversation_id: str,
+        user_id: str,
+        **change: Unpack[ConversationChange],
     ) -> None:
-        """What is made invisible is deleted with a way back: until `erase_hidden` comes by,
-        nothing but making it visible can be done with it."""
+        """Changes the given fields. Making it invisible is a deletion that can be undone until
+        `erase_hidden` runs; until then, it can only be made visible again."""
         if not change:
             raise Refused("Nothing was given to change.")
-        async with self._database.write() as connection:
-            now = self._database.now()
-            meant = is_here(conversation_id, user_id)
-            if "is_visible" in change:
-                meant = _is_in_reach(conversation_id, user_id, now)
-            if folder_id := change.get("folder_id"):
-                await check_folder(connection, folder_id, user_id)
-            changing = update(conversations).where(meant).values(_values(change, now))
-            if (await connection.execute(changing)).rowcount == 0:
-                raise no_conversation()
-            if "current_node" in change:
-                await _check_message(connection, conversation_id, change["current_node"])
+        now = self._database.now()
+        is_it = is_visible_to(conversation_id, user_id)
+        if "is_visible" in change:
+            is_it = _is_restorable(conversation_id, user_id, now)
+        if folder_id := change.get("folder_id"):
+            check_folder(connection, folder_id, user_id)
+        query = update(conversations).where(is_it).values(_values(change, now))
+        if connection.execute(query).rowcount == 0:
+            raise conversation_not_found()
+        if "current_node" in change:
+            _check_message(connection, conversation_id, change["current_node"])
 
-    async def is_unnamed(self, conversation_id: str, user_id: str) -> bool:
-        """Whether it is there, and nobody has given it a title."""
-        unnamed = select(conversations.c.id).where(
-            is_here(conversation_id, user_id), conversations.c.is_renamed.is_(False)
-        )
-        async with self._database.read() as connection:
-            return await connection.scalar(unnamed) is not None
+    @reads
+    def is_unnamed(self, connection: Connection, conversation_id: str, user_id: str) -> bool:
+        """Whether it exists and the person has not chosen its title."""
+        place = {"conversation_id": conversation_id, "user_id": user_id}
+        return IS_UNNAMED.first(connection, **place) is not None
 
     async def delete(self, conversation_id: str, user_id: str) -> None:
-        """For good, with everything in it, also what a running turn has yet to say. It is out of
-        sight at once, however long it takes to erase."""
-        async with self._database.write() as connection:
-            meant = _is_in_reach(conversation_id, user_id, self._database.now())
-            hiding = update(conversations).where(meant).values(hidden_at=GONE)
-            if (await connection.execute(hiding)).rowcount == 0:
-                raise no_conversation()
-        is_it = and_(is_theirs(conversation_id, user_id), conversations.c.hidden_at == GONE)
+        """Deletes it for good, with what a running turn still writes. It is invisible at once,
+        however long erasing takes."""
+        is_restorable = _is_restorable(conversation_id, user_id, self._database.now())
+        hide = update(conversations).where(is_restorable).values(hidden_at=GONE)
+        if not await self._database.write(lambda connection: connection.execute(hide).rowcount):
+            raise conversation_not_found()
+        is_it = and_(is_owned_by(conversation_id, user_id), conversations.c.hidden_at == GONE)
         await erase_conversations(self._database, is_it)
 
-    async def ids(self, user_id: str) -> Sequence[str]:
-        """Of all their conversations, the oldest first."""
-        theirs = select(conversations.c.id).where(_of(user_id)).order_by(conversations.c.created_at)
-        async with self._database.read() as connection:
-            return (await connection.scalars(theirs)).all()
+    @reads
+    def ids(self, connection: Connection, user_id: str) -> Sequence[str]:
+        """Returns the ids of all listed conversations, oldest first."""
+        query = select(conversations.c.id).where(_is_listed(user_id))
+        return connection.scalars(query.order_by(conversations.c.created_at)).all()
 
-    async def end_temporary(self) -> None:
-        """Out of sight, everyone's that nobody has used for a day. `erase_hidden` does the rest.
-        Looks first: most of the time there is nothing to write."""
-        unused = conversations.c.updated_at <= self._database.now() - TEMPORARY_S
-        is_due = and_(conversations.c.is_temporary, unused, conversations.c.hidden_at.is_(None))
-        async with self._database.read() as connection:
-            if await connection.scalar(select(conversations.c.id).where(is_due).limit(1)) is None:
-                return
-        async with self._database.write() as connection:
-            await connection.execute(update(conversations).where(is_due).values(hidden_at=GONE))
+    async def hide_expired_temporary(self) -> None:
+        """Hides temporary conversations unused for a day; `erase_hidden` deletes them. Reads
+        first, because usually there are none and a write takes the lock."""
+        is_unused = conversations.c.updated_at <= self._database.now() - TEMPORARY_S
+        is_due = and_(conversations.c.is_temporary, is_unused, conversations.c.hidden_at.is_(None))
+        any_due = select(conversations.c.id).where(is_due).limit(1)
+        if await self._database.read(lambda connection: connection.scalar(any_due)) is None:
+            return
+        hide = update(conversations).where(is_due).values(hidden_at=GONE)
+        await self._database.write(lambda connection: connection.execute(hide).close())
 
     async def erase_hidden(self) -> None:
-        """For good, everyone's whose way back has ended."""
-        is_due = conversations.c.hidden_at <= self._database.now() - WAY_BACK_S
+        """Deletes everyone's hidden conversations that can no longer be restored."""
+        is_due = conversations.c.hidden_at <= self._database.now() - RESTORE_S
         await erase_conversations(self._database, is_due)
 
 
 Id: TypeAlias = str | BindParameter[str]
-"""Known, or yet to be given to a question that is made once."""
+"""A value, or a parameter of a query that is built once."""
 
 
-def is_theirs(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
+def is_owned_by(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
     return and_(conversations.c.id == conversation_id, conversations.c.user_id == user_id)
 
 
-def is_here(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
-    """Theirs, and not hidden."""
-    return and_(is_theirs(conversation_id, user_id), conversations.c.hidden_at.is_(None))
+def is_visible_to(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
+    """The person owns it, and it is not hidden."""
+    return and_(is_owned_by(conversation_id, user_id), conversations.c.hidden_at.is_(None))
 
 
-ASKED = is_here(bindparam("conversation_id"), bindparam("user_id"))
-END_OF_PATH, PATH_IDS = end_of_path(ASKED), ids_on_path(ASKED)
-"""Every turn asks them, and to word them takes longer than to answer them."""
+IS_VISIBLE = is_visible_to(bindparam("conversation_id"), bindparam("user_id"))
+PATH_END, PATH_IDS = Prepared(select_path_end(IS_VISIBLE)), Prepared(select_path_ids(IS_VISIBLE))
+IS_UNNAMED = Prepared(
+    select(conversations.c.id).where(IS_VISIBLE, conversations.c.is_renamed.is_(False))
+)
 
 
-def can_come_back(now: float) -> ColumnElement[bool]:
-    """Hidden, not for too long, and not because its import is not through."""
-    return and_(conversations.c.hidden_at > now - WAY_BACK_S, conversations.c.hidden_at <= now)
+def can_restore(now: float) -> ColumnElement[bool]:
+    """Hidden a short time ago. An unfinished import is hidden in the future."""
+    return and_(conversations.c.hidden_at > now - RESTORE_S, conversations.c.hidden_at <= now)
 
 
-def no_conversation() -> NotFound:
+def conversation_not_found() -> NotFound:
     return NotFound("There is no such conversation.", param="conversation_id")
 
 
-def no_message() -> NotFound:
+def message_not_found() -> NotFound:
     return NotFound("There is no such message in this conversation.", param="message_id")
 
 
-def _is_in_reach(conversation_id: str, user_id: str, now: float) -> ColumnElement[bool]:
-    """Theirs, and not hidden for good."""
-    is_not_gone = or_(conversations.c.hidden_at.is_(None), can_come_back(now))
-    return and_(is_theirs(conversation_id, user_id), is_not_gone)
+def _cache_size(ids: Sequence[str]) -> int:
+    return min(len(ids) + 1, MAX_CACHED_IDS)  # a longer path takes the whole cache
+
+
+def _is_restorable(conversation_id: str, user_id: str, now: float) -> ColumnElement[bool]:
+    """The person owns it, and it is visible or can be restored."""
+    is_not_gone = or_(conversations.c.hidden_at.is_(None), can_restore(now))
+    return and_(is_owned_by(conversation_id, user_id), is_not_gone)
 
 
 def _values(change: ConversationChange, now: float) -> dict[str, object]:
@@ -226,14 +298,13 @@ def _values(change: ConversationChange, now: float) -> dict[str, object]:
     if "title" in change:
         values["is_renamed"] = True
     if values.pop("is_visible", None) is not None:
-        # Hiding it once more gives it no more time.
+        # Hiding it again does not extend the time to restore it.
         hidden_at = func.coalesce(conversations.c.hidden_at, now)
         values["hidden_at"] = None if change["is_visible"] else hidden_at
     return values
 
 
-def _of(user_id: str) -> ColumnElement[bool]:
-    """What a list may show."""
+def _is_listed(user_id: str) -> ColumnElement[bool]:
     return and_(
         conversations.c.user_id == user_id,
         conversations.c.hidden_at.is_(None),
@@ -241,32 +312,25 @@ def _of(user_id: str) -> ColumnElement[bool]:
     )
 
 
-async def _page(
-    connection: AsyncConnection,
-    wanted: ColumnElement[bool],
-    offset: int,
-    limit: int,
-    match: str | None = None,
-) -> Page:
-    total = await connection.scalar(select(func.count()).select_from(conversations).where(wanted))
+def _page(
+    connection: Connection, where: ColumnElement[bool], offset: int, limit: int
+) -> ConversationPage:
+    total = connection.scalar(select(func.count()).select_from(conversations).where(where))
     newest_first = conversations.c.updated_at.desc(), conversations.c.position.desc()
-    lines = select(*LINE).where(wanted).order_by(*newest_first).offset(offset).limit(limit)
-    rows = (await connection.execute(lines)).all()
-    found = await snippets(connection, match, [row.id for row in rows]) if match else {}
-    return Page(tuple(ConversationLine(*row, found.get(row.id)) for row in rows), total or 0)
+    items = select(*ITEM_COLUMNS).where(where).order_by(*newest_first).offset(offset).limit(limit)
+    return ConversationPage(
+        tuple(ConversationItem(*row) for row in connection.execute(items)), total or 0
+    )
 
 
-async def _check_message(
-    connection: AsyncConnection, conversation_id: str, message_id: str
-) -> None:
-    named = select(messages.c.position).where(
+def _check_message(connection: Connection, conversation_id: str, message_id: str) -> None:
+    query = select(messages.c.position).where(
         messages.c.conversation_id == conversation_id, messages.c.id == message_id
     )
-    if await connection.scalar(named) is None:
-        raise no_message()
+    if connection.scalar(query) is None:
+        raise message_not_found()
 
 
-def _running(said: tuple[StoredMessage, ...]) -> Running | None:
-    """The newest answer that is still being written."""
-    writing = [message for message in said if message.status == "in_progress"]
-    return Running(writing[-1].turn_id, writing[-1].message_id) if writing else None
+def _running_answer(tree: tuple[MessageRow, ...]) -> RunningAnswer | None:
+    running = [message for message in tree if message.status == "in_progress"]
+    return RunningAnswer(running[-1].turn_id, running[-1].message_id) if running else None

@@ -1,45 +1,55 @@
-"""The SQLite file: one connection that writes, a few that read, none on the event loop.
+"""The SQLite file: one writer connection and a pool of readers, none of them on the event loop.
 
-Writers take turns behind a lock, so none of ours ever waits for SQLite's own. A statement that
-was begun runs to its end, whoever is cancelled meanwhile. This is also where SQLite's errors
-become ours, and the only place. It knows no table.
+A read or a write is a plain function of a `Connection`. It runs whole in a thread of the
+database, so it takes one trip from the event loop and back, however many statements it has.
+(With a trip per statement, the trips cost ten times as much as the statements.) All writes share
+one thread, so none of them waits for SQLite's own lock. A function that has begun always
+completes, even when its task is cancelled. SQLite's errors become `StoreDown` here and nowhere
+else. This module knows no table.
 """
 
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from sqlalchemy import URL, Connection, CursorResult, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from hitsend.errors import StoreDown
+from hitsend.store.prepared import driver_of
+from hitsend.store.threads import Threads
 
 Sync: TypeAlias = Literal["normal", "full"]
 Clock: TypeAlias = Callable[[], float]
+P = ParamSpec("P")
 T = TypeVar("T")
 
 NUM_READERS = 4
 
+MAX_BATCH_ROWS = 200
+MAX_BATCH_CHARS = 1_000_000
+"""A batch of this size takes some hundredths of a second, and other writers wait for it. A single
+longer row is a batch of its own."""
+
 BUSY_TIMEOUT = "PRAGMA busy_timeout = 5000"
-READING = f"{BUSY_TIMEOUT}; PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
-WRITING = (
+READER_PRAGMAS = f"{BUSY_TIMEOUT}; PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
+WRITER_PRAGMAS = (
     f"{BUSY_TIMEOUT}; PRAGMA foreign_keys = ON; "
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; "
-    # Pages from the log back to the file, a little at a time: every stream waits for it.
+    # Small checkpoints, because every stream waits while one runs.
     "PRAGMA wal_autocheckpoint = 250; "
-    # What is deleted is overwritten. Not every build of SQLite does so by itself.
+    # Overwrite deleted rows with zeros. It is off by default in some builds of SQLite.
     "PRAGMA secure_delete = ON;"
 )
 
-PROBLEMS = {
+ERROR_MESSAGES = {
     sqlite3.SQLITE_FULL: "The disk is full. Make room on it, then try again.",
     sqlite3.SQLITE_BUSY: "Another program keeps the database locked.",
     sqlite3.SQLITE_LOCKED: "Another program keeps the database locked.",
@@ -52,136 +62,149 @@ PROBLEMS = {
 }
 
 
-class _Writing(AsyncConnection):
-    """Its statements run to their end. SQLAlchemy closes a connection whose statement is
-    cancelled, and SQLite keeps the lock of one that is closed in the middle of a statement."""
-
-    async def execute(self, *asked: Any, **options: Any) -> CursorResult[Any]:
-        return await _to_its_end(super().execute(*asked, **options))
-
-
 class Database:
     def __init__(self, path: Path, sync: Sync, now: Clock) -> None:
         self.path = path
         self.now = now
-        url = URL.create("sqlite+aiosqlite", database=str(path))
-        # Our own BEGIN, below, and not the driver's, which comes late and takes no lock.
-        driver = {"isolation_level": None}
-        self._writer = create_async_engine(
+        url = URL.create("sqlite", database=str(path))
+        # We send BEGIN IMMEDIATE ourselves: the driver's BEGIN comes late and takes no lock.
+        # A pooled connection serves one thread after another.
+        driver_options = {"isolation_level": None, "check_same_thread": False}
+        self._writer_engine = create_engine(
             url,
             pool_size=1,
             max_overflow=0,
             pool_reset_on_return=None,
-            connect_args=driver,
-            hide_parameters=True,  # what people said: errors are logged
+            connect_args=driver_options,
+            hide_parameters=True,  # errors are logged, and parameters are people's messages
         )
-        self._readers = create_async_engine(
+        self._reader_engine = create_engine(
             url,
             pool_size=NUM_READERS,
             max_overflow=0,
             pool_reset_on_return=None,
-            connect_args=driver,
+            connect_args=driver_options,
             hide_parameters=True,
             isolation_level="AUTOCOMMIT",
             skip_autocommit_rollback=True,
         )
-        self._writing: AsyncConnection | None = None
-        self._lock = asyncio.Lock()
-        _prepare(self._writer, WRITING.format(sync=sync))
-        _prepare(self._readers, READING)
-        event.listen(self._writer.sync_engine, "begin", _begin_immediate)
+        self._writer: Connection | None = None
+        self._writer_thread = Threads(1, "database-writer")
+        self._reader_threads = Threads(NUM_READERS, "database-reader")
+        _run_on_connect(self._writer_engine, WRITER_PRAGMAS.format(sync=sync))
+        _run_on_connect(self._reader_engine, READER_PRAGMAS)
+        event.listen(self._writer_engine, "begin", _begin_immediate)
 
     async def open(self) -> None:
-        await asyncio.to_thread(_make_private, self.path)
-        with _translating():
-            self._writing = await _Writing(self._writer).start()
+        await asyncio.to_thread(_create_private_file, self.path)
+        self._writer = await self._run(self._writer_thread, self._writer_engine.connect)
 
     async def close(self) -> None:
-        async with self._lock:
-            writing, self._writing = self._writing, None
-            if writing is not None:
-                await writing.close()
-            await self._readers.dispose()
-            await self._writer.dispose()
+        """Waits for the reads and writes under way."""
+        writer, self._writer = self._writer, None
+        await self._writer_thread.close()
+        await self._reader_threads.close()
+        if writer is not None:
+            writer.close()
+        self._reader_engine.dispose()
+        self._writer_engine.dispose()
 
-    @asynccontextmanager
-    async def read(self) -> AsyncIterator[AsyncConnection]:
-        """Each statement sees the newest state: two of them may see two states."""
-        self._opened()
-        with _translating():
-            async with self._readers.connect() as connection:
-                yield connection
+    async def read(self, body: Callable[[Connection], T]) -> T:
+        """Runs `body` on a reader in autocommit mode: two statements may see two states."""
+        self._require_open()
+        return await self._run(self._reader_threads, partial(self._read, body))
 
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
-        """One transaction: all of it or nothing."""
-        async with self._lock:
-            connection = self._opened()
-            with _translating():
-                try:
-                    await _to_its_end(connection.begin().start())
-                    yield connection
-                    await _to_its_end(connection.commit())
-                except BaseException:
-                    await _to_its_end(connection.rollback())
-                    raise
+    async def write(self, body: Callable[[Connection], T]) -> T:
+        """Runs `body` in one transaction, which is rolled back when it raises."""
+        return await self._run(self._writer_thread, partial(_write, self._require_open(), body))
 
-    async def write_one(self, sql: str, parameters: Sequence[object]) -> None:
-        """One statement that is its own transaction.
+    async def write_statement(self, sql: str, parameters: Sequence[object]) -> None:
+        """Runs one statement as its own transaction. Bypasses SQLAlchemy, so there is nothing to
+        compile. Raises IntegrityError as `write` does."""
+        work = partial(_write_statement, self._require_open(), sql, parameters)
+        await self._run(self._writer_thread, work)
 
-        It goes to the driver directly: one trip to the connection's thread instead of the
-        three of BEGIN, statement and COMMIT, and nothing to compile. Raises IntegrityError
-        as `write` does.
-        """
-        async with self._lock:
-            connection = self._opened()
-            with _translating():
-                driver = (await connection.get_raw_connection()).driver_connection
-                assert driver is not None
-                # Not `execute`: its cursor would be freed on the event loop, under SQLite's mutex.
-                await driver.execute_fetchall(sql, parameters)
+    async def truncate_wal(self) -> bool:
+        """Empties the write-ahead log, which otherwise keeps deleted rows until its pages are
+        reused. Returns False, without waiting, while a reader uses it."""
+        work = partial(_truncate_wal, self._require_open())
+        return await self._run(self._writer_thread, work)
 
-    async def empty_log(self) -> bool:
-        """What was erased stands in the log until its pages are used again, or it is cut to
-        nothing. False where somebody reads from it, and none of our writers waits for them."""
-        async with self._lock:
-            connection = self._opened()
-            with _translating():
-                driver = (await connection.get_raw_connection()).driver_connection
-                assert driver is not None
-                return await _to_its_end(_empty_log(driver))
-
-    def _opened(self) -> AsyncConnection:
-        if self._writing is None:
-            raise StoreDown("The database is closed.")
-        return self._writing
-
-
-async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Whoever is cancelled meanwhile hears of it afterwards."""
-    running, cancelled = asyncio.create_task(work), None
-    while not running.done():
+    async def _run(self, threads: Threads, work: Callable[[], T]) -> T:
         try:
-            await asyncio.wait([running])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is None:
-        return running.result()
-    running.exception()  # has been looked at: the cancellation is what counts
-    raise cancelled
+            return await threads.run(work)
+        except IntegrityError:
+            raise
+        except (DBAPIError, sqlite3.Error, PoolTimeout) as error:
+            raise _translate(error) from error
+
+    def _read(self, body: Callable[[Connection], T]) -> T:
+        with self._reader_engine.connect() as connection:
+            return body(connection)
+
+    def _require_open(self) -> Connection:
+        if self._writer is None:
+            raise StoreDown("The database is closed.")
+        return self._writer
 
 
-async def _empty_log(driver: Any) -> bool:
-    await driver.execute_fetchall("PRAGMA busy_timeout = 0")
+class HasDatabase(Protocol):
+    @property
+    def _database(self) -> Database: ...
+
+
+H = TypeVar("H", bound=HasDatabase)
+
+
+def reads(
+    method: Callable[Concatenate[H, Connection, P], T],
+) -> Callable[Concatenate[H, P], Coroutine[Any, Any, T]]:
+    """Makes a method over a connection a coroutine that runs it in `Database.read`."""
+
+    @wraps(method)
+    async def read(self: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(
+            lambda connection: method(self, connection, *args, **kwargs)
+        )
+
+    return read
+
+
+def writes(
+    method: Callable[Concatenate[H, Connection, P], T],
+) -> Callable[Concatenate[H, P], Coroutine[Any, Any, T]]:
+    """The same in `Database.write`: the method is one transaction."""
+
+    @wraps(method)
+    async def write(self: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write(
+            lambda connection: method(self, connection, *args, **kwargs)
+        )
+
+    return write
+
+
+def _write(writer: Connection, body: Callable[[Connection], T]) -> T:
+    with writer.begin():
+        return body(writer)
+
+
+def _write_statement(writer: Connection, sql: str, parameters: Sequence[object]) -> None:
+    driver_of(writer).execute(sql, parameters)
+
+
+def _truncate_wal(writer: Connection) -> bool:
+    driver = driver_of(writer)
+    driver.execute("PRAGMA busy_timeout = 0")
     try:
-        [(is_busy, _, _)] = await driver.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        [(is_busy, _, _)] = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
-        await driver.execute_fetchall(BUSY_TIMEOUT)
+        driver.execute(BUSY_TIMEOUT)
     return not is_busy
 
 
-def _make_private(path: Path) -> None:
-    """Only the one who runs hitsend may read what people say."""
+def _create_private_file(path: Path) -> None:
+    """Only the operating system's user that runs hitsend may read the file."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -190,35 +213,40 @@ def _make_private(path: Path) -> None:
         raise StoreDown(f"The database {path} cannot be opened: {error.strerror}.") from error
 
 
-def _prepare(engine: AsyncEngine, script: str) -> None:
-    def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        connection.run_async(lambda driver: driver.executescript(script))
+def _run_on_connect(engine: Engine, script: str) -> None:
+    def run(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.executescript(script)
 
-    event.listen(engine.sync_engine, "connect", prepare)
+    event.listen(engine, "connect", run)
 
 
 def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-@contextmanager
-def _translating() -> Iterator[None]:
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except DBAPIError as error:
-        raise _translated(error, error.orig) from error
-    except sqlite3.IntegrityError as error:
-        raise IntegrityError(None, None, error) from error
-    except sqlite3.Error as error:
-        raise _translated(error, error) from error
-    except PoolTimeout as error:
-        raise StoreDown("The database is too busy to be read.") from error
+def split_batches(
+    rows: Iterable[T], num_chars: Callable[[T], int] = lambda _: 0
+) -> Iterator[list[T]]:
+    """Splits rows into lists small enough to write in one transaction each."""
+    batch: list[T] = []
+    total = 0
+    for row in rows:
+        if batch and (len(batch) == MAX_BATCH_ROWS or total + num_chars(row) > MAX_BATCH_CHARS):
+            yield batch
+            batch, total = [], 0
+        batch.append(row)
+        total += num_chars(row)
+    if batch:
+        yield batch
 
 
-def _translated(error: Exception, cause: BaseException | None) -> Exception:
-    """A problem with the disk or the file. Anything else is a bug and stays what it is."""
+def _translate(error: Exception) -> Exception:
+    """Returns StoreDown for a problem with the disk or the file, else the error: it is a bug."""
+    if isinstance(error, sqlite3.IntegrityError):
+        return IntegrityError(None, None, error)
+    if isinstance(error, PoolTimeout):
+        return StoreDown("The database is too busy to be read.")
+    cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorcode", None)
-    problem = PROBLEMS.get(code & 0xFF) if code is not None else None
-    return StoreDown(problem) if problem else error
+    message = ERROR_MESSAGES.get(code & 0xFF) if code is not None else None
+    return StoreDown(message) if message else error

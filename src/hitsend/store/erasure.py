@@ -1,16 +1,16 @@
-"""How conversations and turns go for good: little by little, so that nobody's words wait.
+"""Deletes conversations, turns, memories and usage in small transactions, so other writes go on.
 
-A row goes after everything that hangs on it. Left to the database, a conversation takes along in
-one go what may be a hundred thousand rows.
+Rows are deleted after the rows that refer to them. A cascade from a conversation could delete a
+hundred thousand rows in one transaction.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from sqlalchemy import ColumnElement, Delete, and_, delete, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Delete, and_, delete, func, literal_column, select
 
 from hitsend.store.context_schema import memories
-from hitsend.store.database import Database
-from hitsend.store.portions import MOST_ROWS, portions
+from hitsend.store.database import MAX_BATCH_ROWS, Database, split_batches
 from hitsend.store.schema import (
     api_keys,
     conversations,
@@ -21,86 +21,86 @@ from hitsend.store.schema import (
     turns,
 )
 
-MOST_CONVERSATIONS = 20
-MOST_TURNS = 50
-MOST_EVENTS = 500
-MOST_LINES = 500
-MOST_MEMORIES = 500
-"""Of one portion."""
+MAX_CONVERSATIONS = 20
+MAX_TURNS = 50
+MAX_EVENTS = 500
+MAX_LEDGER_ROWS = 500
+MAX_MEMORIES = 500
+"""Maximum rows of one transaction."""
 
-EVENT: ColumnElement[int] = literal_column("rowid")
+EVENT_ROWID: ColumnElement[int] = literal_column("rowid")
 
 
-async def erase_conversations(database: Database, which: ColumnElement[bool]) -> None:
-    """Such that nobody adds anything to them any more.
+async def erase_conversations(database: Database, where: ColumnElement[bool]) -> None:
+    """Deletes hidden conversations, to which nothing can be added any more.
 
-    NOTE: an import may bring one anew under the same id meanwhile. It is none of `which`, so each
-    step asks again.
+    NOTE: meanwhile an import may create one again under the same id. It does not match `where`,
+    so each step filters by `where` again.
     """
-    while ids := await _some_conversations(database, which):
-        them = and_(conversations.c.id.in_(ids), which)
-        inside = select(conversations.c.id).where(them)
-        await _erase_messages(database, messages.c.conversation_id.in_(inside))
-        await erase_turns(database, turns.c.conversation_id.in_(inside))
-        await erase_each(database, delete(conversations).where(them))
-        await database.empty_log()
+    while ids := await _next_conversations(database, where):
+        is_next = and_(conversations.c.id.in_(ids), where)
+        next_ids = select(conversations.c.id).where(is_next)
+        await _erase_messages(database, messages.c.conversation_id.in_(next_ids))
+        await erase_turns(database, turns.c.conversation_id.in_(next_ids))
+        await erase_in_batches(database, delete(conversations).where(is_next))
+        await database.truncate_wal()
 
 
-async def erase_turns(database: Database, which: ColumnElement[bool]) -> None:
-    """With their logs. Their messages are gone already, if they ever had any."""
-    of_them = turn_events.c.turn_id.in_(select(turns.c.id).where(which))
-    events = select(EVENT).select_from(turn_events).where(of_them).limit(MOST_EVENTS)
-    await erase_each(database, delete(turn_events).where(EVENT.in_(events)))
-    some = select(turns.c.id).where(which).limit(MOST_TURNS)
-    await erase_each(database, delete(turns).where(turns.c.id.in_(some)))
+async def erase_turns(database: Database, where: ColumnElement[bool]) -> None:
+    """Deletes turns and their logs. Their messages must have been deleted before."""
+    is_event = turn_events.c.turn_id.in_(select(turns.c.id).where(where))
+    events = select(EVENT_ROWID).select_from(turn_events).where(is_event).limit(MAX_EVENTS)
+    await erase_in_batches(database, delete(turn_events).where(EVENT_ROWID.in_(events)))
+    batch = select(turns.c.id).where(where).limit(MAX_TURNS)
+    await erase_in_batches(database, delete(turns).where(turns.c.id.in_(batch)))
 
 
-async def erase_spending(database: Database, user_id: str) -> None:
-    """What a person used, and what they and their keys may use."""
+async def erase_usage(database: Database, user_id: str) -> None:
+    """Deletes a person's ledger rows, and the limits of them and their keys."""
     keys = select(api_keys.c.id).where(api_keys.c.user_id == user_id)
     own = (limits.c.scope == "user") & (limits.c.target == user_id)
     of_keys = (limits.c.scope == "key") & limits.c.target.in_(keys)
-    await erase_each(database, delete(limits).where(own | of_keys))
-    some = select(ledger.c.position).where(ledger.c.user_id == user_id).limit(MOST_LINES)
-    await erase_each(database, delete(ledger).where(ledger.c.position.in_(some)))
+    await erase_in_batches(database, delete(limits).where(own | of_keys))
+    batch = select(ledger.c.position).where(ledger.c.user_id == user_id).limit(MAX_LEDGER_ROWS)
+    await erase_in_batches(database, delete(ledger).where(ledger.c.position.in_(batch)))
 
 
-async def erase_memories(database: Database, which: ColumnElement[bool]) -> None:
-    """Looks first: most of the time there is nothing to write."""
-    some = select(memories.c.id).where(which).limit(MOST_MEMORIES)
-    async with database.read() as connection:
-        if await connection.scalar(some) is None:
-            return
-    await erase_each(database, delete(memories).where(memories.c.id.in_(some), which))
-    await database.empty_log()
+async def erase_memories(database: Database, where: ColumnElement[bool]) -> None:
+    """Reads first, because usually there are none and a write takes the lock."""
+    batch = select(memories.c.id).where(where).limit(MAX_MEMORIES)
+    if await database.read(lambda connection: connection.scalar(batch)) is None:
+        return
+    await erase_in_batches(database, delete(memories).where(memories.c.id.in_(batch), where))
+    await database.truncate_wal()
 
 
-async def erase_each(database: Database, portion: Delete) -> None:
-    """Portion by portion, until nothing is left."""
+async def erase_in_batches(database: Database, batch: Delete) -> None:
+    """Repeats a DELETE, each in its own transaction, until it deletes nothing."""
     num_erased = 1
     while num_erased:
-        async with database.write() as connection:
-            num_erased = (await connection.execute(portion)).rowcount
+        num_erased = await database.write(lambda connection: connection.execute(batch).rowcount)
 
 
-async def _some_conversations(database: Database, which: ColumnElement[bool]) -> Sequence[str]:
-    some = select(conversations.c.id).where(which).limit(MOST_CONVERSATIONS)
-    async with database.read() as connection:
-        return (await connection.scalars(some)).all()
+async def _next_conversations(database: Database, where: ColumnElement[bool]) -> Sequence[str]:
+    batch = select(conversations.c.id).where(where).limit(MAX_CONVERSATIONS)
+    return await database.read(lambda connection: connection.scalars(batch).all())
 
 
-async def _erase_messages(database: Database, which: ColumnElement[bool]) -> None:
-    """The last one of a conversation first: each goes before the one it follows."""
+async def _erase_messages(database: Database, where: ColumnElement[bool]) -> None:
+    """Deletes the newest messages first, because a message refers to its parent."""
     order = messages.c.conversation_id, messages.c.position.desc()
-    some = select(messages.c.position).where(which).order_by(*order).limit(MOST_ROWS)
+    batch = select(messages.c.position).where(where).order_by(*order).limit(MAX_BATCH_ROWS)
     lengths = select(messages.c.position, func.length(messages.c.parts).label("num_chars"))
-    last = lengths.where(messages.c.position.in_(some)).order_by(*order)
+    newest = lengths.where(messages.c.position.in_(batch)).order_by(*order)
     while True:
-        async with database.read() as connection:
-            rows = (await connection.execute(last)).all()
+        rows = await database.read(lambda connection: connection.execute(newest).all())
         if not rows:
             return
-        portion = next(portions(rows, lambda row: int(row.num_chars)))
-        is_next = messages.c.position.in_([row.position for row in portion])
-        async with database.write() as connection:
-            await connection.execute(delete(messages).where(is_next, which))
+        first = next(split_batches(rows, lambda row: int(row.num_chars)))
+        is_next = messages.c.position.in_([row.position for row in first])
+        erasing = delete(messages).where(is_next, where)
+        await database.write(partial(_execute, statement=erasing))
+
+
+def _execute(connection: Connection, statement: Delete) -> None:
+    connection.execute(statement)

@@ -1,28 +1,27 @@
-"""Versions of a prompt, compared: which are, since when, and what came of each.
+"""Experiments: A/B tests of prompt versions. Each turn that takes part is a trial.
 
-A turn that took part is a trial. What the numbers mean is for `prompts.outcomes` to say.
+`prompts.outcomes` evaluates the trials.
 """
 
 from collections.abc import Iterable
 from uuid import uuid4
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.errors import Conflict, NotFound, Refused
 from hitsend.messages import Rating, UsedPrompt
 from hitsend.store.audit import Change, record
 from hitsend.store.context_schema import experiments, trials
-from hitsend.store.database import Database
-from hitsend.store.prompts import FIRST_OWN, Prompts, choose_version
+from hitsend.store.database import Database, reads, writes
+from hitsend.store.prompts import FIRST_OWN, Prompts, set_version
 from hitsend.store.schema import feedback, messages, turns
 
-MOST_TRIALS = 50_000
-"""The newest are looked at."""
+MAX_TRIALS = 50_000
+"""Only the newest are evaluated."""
 NUM_BEGINNING_CHARS = 240
-"""Of an answer, as it is stored: enough to see whether it declines."""
+"""Enough of an answer to see whether it is a refusal."""
 
 
 class Experiment(msgspec.Struct, frozen=True):
@@ -35,7 +34,7 @@ class Experiment(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What came of one turn. Of one that still runs, or failed, not all is known."""
+    """The result of one turn."""
 
     version: int
     user_id: str
@@ -52,69 +51,78 @@ class Experiments:
         self._database = database
         self._prompts = prompts
 
-    async def get(self, experiment_id: str) -> Experiment:
-        async with self._database.read() as connection:
-            return await _experiment(connection, experiment_id)
+    @reads
+    def get(self, connection: Connection, experiment_id: str) -> Experiment:
+        return _get_experiment(connection, experiment_id)
 
     async def start(self, prompt: str, versions: tuple[int, ...], user_id: str) -> Experiment:
-        """Raises Conflict where one with this prompt is under way."""
+        """Raises Conflict if an experiment with this prompt is running."""
         now = self._database.now()
         new = Experiment(str(uuid4()), prompt, versions, now, None, None)
-        async with self._database.write() as connection:
-            try:
-                await connection.execute(insert(experiments).values(msgspec.structs.asdict(new)))
-            except IntegrityError:
-                raise Conflict("An experiment with this prompt is under way.") from None
-            told = {"experiment": new.id, "versions": ", ".join(map(str, versions))}
-            await record(connection, Change(user_id, "experiment.started", prompt, told), now)
-        self._prompts.forget()
+        await self._start(new, user_id)
+        self._prompts.invalidate()
         return new
 
+    @writes
+    def _start(self, connection: Connection, new: Experiment, user_id: str) -> None:
+        try:
+            connection.execute(insert(experiments).values(msgspec.structs.asdict(new)))
+        except IntegrityError:
+            raise Conflict("An experiment with this prompt is under way.") from None
+        detail = {"experiment": new.id, "versions": ", ".join(map(str, new.versions))}
+        change = Change(user_id, "experiment.started", new.prompt, detail)
+        record(connection, change, new.started_at)
+
     async def end(self, experiment_id: str, winner: int | None, user_id: str) -> Experiment:
-        """The winner is what holds from now on. Without one, what held before does."""
+        """Makes the winner the active version. Without one, the version before the experiment
+        stays active."""
+        ended = await self._end(experiment_id, winner, user_id)
+        self._prompts.invalidate()
+        return ended
+
+    @writes
+    def _end(
+        self, connection: Connection, experiment_id: str, winner: int | None, user_id: str
+    ) -> Experiment:
         now = self._database.now()
-        async with self._database.write() as connection:
-            experiment = await _experiment(connection, experiment_id)
-            _check_can_end(experiment, winner)
-            ending = update(experiments).where(experiments.c.id == experiment_id)
-            await connection.execute(ending.values(ended_at=now, winner=winner))
-            if winner is not None:
-                chosen = winner if winner >= FIRST_OWN else None
-                await choose_version(connection, experiment.prompt, chosen, now)
-            told = {"experiment": experiment_id, "winner": str(winner) if winner else "none"}
-            change = Change(user_id, "experiment.ended", experiment.prompt, told)
-            await record(connection, change, now)
-        self._prompts.forget()
+        experiment = _get_experiment(connection, experiment_id)
+        _check_can_end(experiment, winner)
+        query = update(experiments).where(experiments.c.id == experiment_id)
+        connection.execute(query.values(ended_at=now, winner=winner))
+        if winner is not None:
+            chosen = winner if winner >= FIRST_OWN else None
+            set_version(connection, experiment.prompt, chosen, now)
+        detail = {"experiment": experiment_id, "winner": str(winner) if winner else "none"}
+        change = Change(user_id, "experiment.ended", experiment.prompt, detail)
+        record(connection, change, now)
         return msgspec.structs.replace(experiment, ended_at=now, winner=winner)
 
-    async def trials(self, experiment_id: str) -> list[Trial]:
-        """Of whatever was not deleted since."""
-        async with self._database.read() as connection:
-            return [Trial(*row) for row in await connection.execute(_trials(experiment_id))]
+    @reads
+    def trials(self, connection: Connection, experiment_id: str) -> list[Trial]:
+        """Returns the trials whose turns still exist."""
+        return [Trial(*row) for row in connection.execute(_select_trials(experiment_id))]
 
-    async def list(self) -> list[Experiment]:
-        """The newest first."""
-        newest = select(*EXPERIMENT).order_by(experiments.c.started_at.desc()).limit(200)
-        async with self._database.read() as connection:
-            return [Experiment(*row) for row in await connection.execute(newest)]
+    @reads
+    def list(self, connection: Connection) -> list[Experiment]:
+        """Newest first."""
+        query = select(*EXPERIMENT_COLUMNS).order_by(experiments.c.started_at.desc()).limit(200)
+        return [Experiment(*row) for row in connection.execute(query)]
 
 
-async def take_part(
-    connection: AsyncConnection, turn_id: str, prompts: Iterable[UsedPrompt]
-) -> None:
-    """Which variants a turn was asked with. Called where the turn is stored."""
+def record_trials(connection: Connection, turn_id: str, prompts: Iterable[UsedPrompt]) -> None:
+    """Records the variants a turn used, in the transaction that stores the turn."""
     rows = [
         {"turn_id": turn_id, "experiment_id": used.experiment_id, "version": used.version}
         for used in prompts
         if used.experiment_id
     ]
     if rows:
-        await connection.execute(insert(trials), rows)
+        connection.execute(insert(trials), rows)
 
 
-async def _experiment(connection: AsyncConnection, experiment_id: str) -> Experiment:
-    named = select(*EXPERIMENT).where(experiments.c.id == experiment_id)
-    row = (await connection.execute(named)).one_or_none()
+def _get_experiment(connection: Connection, experiment_id: str) -> Experiment:
+    query = select(*EXPERIMENT_COLUMNS).where(experiments.c.id == experiment_id)
+    row = connection.execute(query).one_or_none()
     if row is None:
         raise NotFound("There is no such experiment.", param="experiment_id")
     return Experiment(*row)
@@ -127,10 +135,10 @@ def _check_can_end(experiment: Experiment, winner: int | None) -> None:
         raise Refused("The winner has to be one of its versions.", param="winner")
 
 
-def _trials(
+def _select_trials(
     experiment_id: str,
 ) -> Select[int, str, int, int, float | None, float | None, Rating, str]:
-    answered = (messages.c.turn_id == turns.c.id) & (messages.c.id == turns.c.answer_id)
+    is_answer = (messages.c.turn_id == turns.c.id) & (messages.c.id == turns.c.answer_id)
     return (
         select(
             trials.c.version,
@@ -144,14 +152,14 @@ def _trials(
         )
         .select_from(trials)
         .join(turns, turns.c.id == trials.c.turn_id)
-        .outerjoin(messages, answered)
+        .outerjoin(messages, is_answer)
         .outerjoin(feedback, feedback.c.message_position == messages.c.position)
         .where(trials.c.experiment_id == experiment_id, turns.c.state.in_(("stop", "length")))
         .order_by(turns.c.created_at.desc())
-        .limit(MOST_TRIALS)
+        .limit(MAX_TRIALS)
     )
 
 
-EXPERIMENT = tuple(experiments.c[name] for name in Experiment.__struct_fields__)
+EXPERIMENT_COLUMNS = tuple(experiments.c[name] for name in Experiment.__struct_fields__)
 FIRST_WORD_MS: ColumnElement[float | None] = func.json_extract(messages.c.usage, "$.first_word_ms")
 FIRST_TEXT: ColumnElement[str | None] = func.json_extract(messages.c.parts, "$[0].text")

@@ -1,20 +1,19 @@
-"""Groups of people, who share what a group may use in a day."""
+"""Groups of people. A group shares one daily token limit."""
 
 from uuid import uuid4
 
-from sqlalchemy import delete, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from hitsend.errors import Conflict, NotFound
-from hitsend.store.database import Database
+from hitsend.store.database import Database, reads, writes
+from hitsend.store.limit_rows import Group
 from hitsend.store.limits import Limits
 from hitsend.store.schema import groups, limits, users
-from hitsend.store.spending import Group
 
-MOST_GROUPS = 500
-"""Their list is never paged."""
+MAX_GROUPS = 500
+"""Because the list of groups is not paged."""
 
-GROUP = select(
+GROUP_COLUMNS = select(
     groups.c.id,
     groups.c.name,
     select(func.count())
@@ -30,54 +29,59 @@ class Groups:
         self._database = database
         self._limits = limits
 
-    async def list(self) -> list[Group]:
-        """By name, as people order names."""
-        async with self._database.read() as connection:
-            found = [Group(*row) for row in await connection.execute(GROUP)]
+    @reads
+    def list(self, connection: Connection) -> list[Group]:
+        """Sorted by name, ignoring case."""
+        found = [Group(*row) for row in connection.execute(GROUP_COLUMNS)]
         return sorted(found, key=lambda group: group.name.casefold())
 
-    async def of(self, user_id: str) -> Group | None:
-        theirs = GROUP.join(users, users.c.group_id == groups.c.id).where(users.c.id == user_id)
-        async with self._database.read() as connection:
-            row = (await connection.execute(theirs)).one_or_none()
+    @reads
+    def find_by_user(self, connection: Connection, user_id: str) -> Group | None:
+        query = GROUP_COLUMNS.join(users, users.c.group_id == groups.c.id).where(
+            users.c.id == user_id
+        )
+        row = connection.execute(query).one_or_none()
         return None if row is None else Group(*row)
 
-    async def create(self, name: str) -> Group:
+    @writes
+    def create(self, connection: Connection, name: str) -> Group:
         group = Group(str(uuid4()), name, 0)
-        async with self._database.write() as connection:
-            await _check_name(connection, name)
-            now = self._database.now()
-            await connection.execute(insert(groups).values(id=group.id, name=name, created_at=now))
+        _check_name(connection, name)
+        now = self._database.now()
+        connection.execute(insert(groups).values(id=group.id, name=name, created_at=now))
         return group
 
-    async def rename(self, group_id: str, name: str) -> Group:
-        async with self._database.write() as connection:
-            await check_group(connection, group_id)
-            await _check_name(connection, name, unless_of=group_id)
-            it = groups.c.id == group_id
-            await connection.execute(update(groups).where(it).values(name=name))
-            return Group(*(await connection.execute(GROUP.where(it))).one())
+    @writes
+    def rename(self, connection: Connection, group_id: str, name: str) -> Group:
+        check_group(connection, group_id)
+        _check_name(connection, name, except_id=group_id)
+        is_it = groups.c.id == group_id
+        connection.execute(update(groups).where(is_it).values(name=name))
+        return Group(*connection.execute(GROUP_COLUMNS.where(is_it)).one())
 
     async def delete(self, group_id: str) -> None:
-        """Its people stay, in no group. What may be used goes with it."""
-        its_limit = limits.c.scope == "group", limits.c.target == group_id
-        async with self._database.write() as connection:
-            await check_group(connection, group_id)
-            await connection.execute(delete(limits).where(*its_limit))
-            await connection.execute(delete(groups).where(groups.c.id == group_id))
-        self._limits.forget()
+        """Keeps its people, in no group, and deletes its limits."""
+        await self._delete(group_id)
+        self._limits.invalidate()
+
+    @writes
+    def _delete(self, connection: Connection, group_id: str) -> None:
+        is_its_limit = limits.c.scope == "group", limits.c.target == group_id
+        check_group(connection, group_id)
+        connection.execute(delete(limits).where(*is_its_limit))
+        connection.execute(delete(groups).where(groups.c.id == group_id))
 
 
-async def check_group(connection: AsyncConnection, group_id: str) -> None:
-    if await connection.scalar(select(groups.c.id).where(groups.c.id == group_id)) is None:
+def check_group(connection: Connection, group_id: str) -> None:
+    if connection.scalar(select(groups.c.id).where(groups.c.id == group_id)) is None:
         raise NotFound("There is no such group.", param="group_id")
 
 
-async def _check_name(connection: AsyncConnection, name: str, unless_of: str | None = None) -> None:
-    """Two names that read alike are one."""
-    named = (await connection.execute(select(groups.c.id, groups.c.name))).all()
-    if unless_of is None and len(named) >= MOST_GROUPS:
-        raise Conflict(f"There are {MOST_GROUPS} groups, the most there can be.")
-    others = {row.name.casefold() for row in named if row.id != unless_of}
+def _check_name(connection: Connection, name: str, except_id: str | None = None) -> None:
+    """Names are compared without case."""
+    rows = connection.execute(select(groups.c.id, groups.c.name)).all()
+    if except_id is None and len(rows) >= MAX_GROUPS:
+        raise Conflict(f"There are {MAX_GROUPS} groups, the most there can be.")
+    others = {row.name.casefold() for row in rows if row.id != except_id}
     if name.casefold() in others:
         raise Conflict(f"There is a group {name} already. Choose another name.", param="name")

@@ -1,8 +1,8 @@
-"""Conversations that come from elsewhere, many at once.
+"""Imports many conversations.
 
-They are written in small steps, so that nobody else's words wait for long, and stay hidden until
-the last one is there: then all of them appear together. What a crash leaves hidden is erased
-like anything that was deleted.
+They are written in small transactions, so other writes go on, and stay hidden until the last one
+is stored: then all become visible at once. After a crash, the hidden ones are erased like deleted
+conversations.
 """
 
 from collections import defaultdict
@@ -10,26 +10,24 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from uuid import UUID, uuid4, uuid5
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, func, insert, not_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, select, update
 
 from hitsend.errors import Conflict, NotFound
+from hitsend.import_export.imported import ImportedConversation, ImportedMessage
 from hitsend.messages import Text
-from hitsend.store.conversations import GONE, can_come_back
-from hitsend.store.database import Database
+from hitsend.store.conversations import GONE, can_restore
+from hitsend.store.database import Database, split_batches, writes
 from hitsend.store.erasure import erase_conversations
-from hitsend.store.folders import MOST_FOLDERS
-from hitsend.store.portions import portions
+from hitsend.store.folders import MAX_FOLDERS
 from hitsend.store.schema import conversations, folders, messages, turns, users
 from hitsend.store.users import is_enabled
-from hitsend.takeout.taken import TakenConversation, TakenMessage
-from hitsend.transcript import status_at
+from hitsend.transcript import status_after
 
 STAGED_S = 3_600.0
-"""Within this time an import is through. Later, what it left hidden is erased."""
+"""The longest an import may take. Later, its hidden conversations are erased."""
 
 
-class Imported(msgspec.Struct):
+class ImportCounts(msgspec.Struct):
     num_conversations: int = 0
     num_messages: int = 0
     num_already_here: int = 0
@@ -40,191 +38,217 @@ class Imports:
         self._database = database
 
     async def add(
-        self, user_id: str, batches: AsyncIterator[Sequence[TakenConversation]]
-    ) -> Imported:
-        """All of them or none. What was imported before is not touched."""
-        importing = _Importing(self._database, user_id)
-        is_through = False
+        self, user_id: str, batches: AsyncIterator[Sequence[ImportedConversation]]
+    ) -> ImportCounts:
+        """Adds all of them or none. Skips those that were imported before."""
+        job = _ImportJob(self._database, user_id)
+        is_published = False
         try:
             async for batch in batches:
-                await importing.stage(batch)
-            await importing.publish()
-            is_through = True
+                await job.stage(batch)
+            await job.publish()
+            is_published = True
         finally:
-            if not is_through:
-                await importing.give_up()
-        return importing.done
+            if not is_published:
+                await job.discard()
+        return job.counts
 
 
-class _Importing:
+class _ImportJob:
     def __init__(self, database: Database, user_id: str) -> None:
-        self.done = Imported()
+        self.counts = ImportCounts()
         self._database = database
         self._user_id = user_id
         self._hidden_at = database.now() + STAGED_S
-        self._deleted: list[str] = []
-        """What the person has, but deleted a moment ago: it comes back with the import."""
+        self._to_restore: list[str] = []
+        """Conversations in the file that the user deleted a moment ago."""
         self._folders: defaultdict[str, list[str]] = defaultdict(list)
 
-    async def stage(self, batch: Sequence[TakenConversation]) -> None:
-        named = {self._id(taken): taken for taken in batch}
-        await self._clear(named)
-        async with self._database.write() as connection:
-            await self._check_person(connection)
-            known = await self._known(connection, named)
-            fresh = {own: taken for own, taken in named.items() if own not in known}
-            if fresh:
-                await connection.execute(
-                    insert(conversations), [self._conversation(*one) for one in fresh.items()]
-                )
-                await connection.execute(insert(turns), [self._turn(*one) for one in fresh.items()])
-        said = ((own, message) for own, taken in fresh.items() for message in taken.messages)
-        for portion in portions(said, lambda one: len(one[1].text)):
-            async with self._database.write() as connection:
-                await connection.execute(insert(messages), [_message(*one) for one in portion])
-        self._deleted += filter(None, known.values())
-        self._count(named, known)
+    async def stage(self, batch: Sequence[ImportedConversation]) -> None:
+        by_id = {self._id(conversation): conversation for conversation in batch}
+        await self._erase_leftovers(by_id)
+        existing = await self._insert_conversations(by_id)
+        new_messages = (
+            (conversation_id, message)
+            for conversation_id, conversation in by_id.items()
+            for message in conversation.messages
+            if conversation_id not in existing
+        )
+        for rows in split_batches(new_messages, lambda row: len(row[1].text)):
+            await self._insert_messages([_message_row(*row) for row in rows])
+        self._to_restore += filter(None, existing.values())
+        self._count(by_id, existing)
 
-    async def publish(self) -> None:
-        async with self._database.write() as connection:
-            await self._check_person(connection)
-            await self._bring_back(connection)
-            await self._fill_folders(connection)
-            await connection.execute(
-                update(conversations)
-                .where(conversations.c.user_id == self._user_id, self._is_staged())
-                .values(hidden_at=None)
-            )
+    @writes
+    def _insert_conversations(
+        self, connection: Connection, by_id: Mapping[str, ImportedConversation]
+    ) -> Mapping[str, str | None]:
+        """Returns those that exist already, which it does not change."""
+        self._check_account(connection)
+        existing = self._find_existing(connection, by_id)
+        if new := [item for item in by_id.items() if item[0] not in existing]:
+            rows = [self._conversation_row(*item) for item in new]
+            connection.execute(insert(conversations), rows)
+            connection.execute(insert(turns), [self._turn_row(*item) for item in new])
+        return existing
 
-    async def give_up(self) -> None:
-        """What is staged goes at once, and not in an hour."""
-        due = update(conversations).where(
+    @writes
+    def _insert_messages(self, connection: Connection, rows: Sequence[dict[str, object]]) -> None:
+        connection.execute(insert(messages), rows)
+
+    @writes
+    def publish(self, connection: Connection) -> None:
+        self._check_account(connection)
+        self._restore(connection)
+        self._fill_folders(connection)
+        connection.execute(
+            update(conversations)
+            .where(conversations.c.user_id == self._user_id, self._is_staged())
+            .values(hidden_at=None)
+        )
+
+    @writes
+    def discard(self, connection: Connection) -> None:
+        """Marks the staged conversations for deletion now, instead of in an hour."""
+        staged = update(conversations).where(
             conversations.c.user_id == self._user_id, self._is_staged()
         )
-        async with self._database.write() as connection:
-            await connection.execute(due.values(hidden_at=GONE))
+        connection.execute(staged.values(hidden_at=GONE))
 
     def _is_staged(self) -> ColumnElement[bool]:
         return conversations.c.hidden_at == self._hidden_at
 
     def _is_deleted(self) -> ColumnElement[bool]:
-        """Hidden, and not by this import."""
+        """Hidden, but not staged by this import."""
         return and_(conversations.c.hidden_at.is_not(None), not_(self._is_staged()))
 
-    def _id(self, taken: TakenConversation) -> str:
-        """The same each time this person imports it."""
-        return str(uuid5(UUID(self._user_id), taken.source_id))
+    def _id(self, conversation: ImportedConversation) -> str:
+        """Returns the same id each time this user imports it."""
+        return str(uuid5(UUID(self._user_id), conversation.source_id))
 
-    async def _check_person(self, connection: AsyncConnection) -> None:
-        theirs = select(users.c.id).where(users.c.id == self._user_id, is_enabled())
-        if await connection.scalar(theirs) is None:
+    def _check_account(self, connection: Connection) -> None:
+        query = select(users.c.id).where(users.c.id == self._user_id, is_enabled())
+        if connection.scalar(query) is None:
             raise NotFound("There is no such person.")
 
-    async def _clear(self, named: Mapping[str, TakenConversation]) -> None:
-        """What is gone for good, and what an import left behind that broke off, make room."""
-        is_left = and_(self._is_deleted(), not_(can_come_back(self._database.now())))
-        await erase_conversations(self._database, and_(self._is_theirs(named), is_left))
+    async def _erase_leftovers(self, by_id: Mapping[str, ImportedConversation]) -> None:
+        """Erases copies that were deleted for good, or left hidden by an import that failed."""
+        is_leftover = and_(self._is_deleted(), not_(can_restore(self._database.now())))
+        await erase_conversations(self._database, and_(self._is_own_copy(by_id), is_leftover))
 
-    async def _known(
-        self, connection: AsyncConnection, named: Mapping[str, TakenConversation]
+    def _find_existing(
+        self, connection: Connection, by_id: Mapping[str, ImportedConversation]
     ) -> Mapping[str, str | None]:
-        """Which of them the person has, from an earlier import or because they are the original;
-        and the id of what was deleted and will come back."""
-        own = {taken.source_id: own for own, taken in named.items()}
+        """Returns those that exist already, from an earlier import or as the exported original,
+        each with the id to restore if it was deleted."""
+        ids_by_source = {
+            conversation.source_id: conversation_id
+            for conversation_id, conversation in by_id.items()
+        }
         is_deleted = self._is_deleted().label("is_deleted")
-        theirs = select(conversations.c.id, is_deleted).where(self._is_theirs(named))
-        # If one of the two is deleted and the other is not, the person has it.
-        rows = await connection.execute(theirs.order_by(is_deleted.desc()))
-        return {own.get(row.id, row.id): row.id if row.is_deleted else None for row in rows}
+        query = select(conversations.c.id, is_deleted).where(self._is_own_copy(by_id))
+        # Deleted ones first, so an undeleted copy of the same conversation wins.
+        rows = connection.execute(query.order_by(is_deleted.desc()))
+        return {
+            ids_by_source.get(row.id, row.id): row.id if row.is_deleted else None for row in rows
+        }
 
-    def _is_theirs(self, named: Mapping[str, TakenConversation]) -> ColumnElement[bool]:
-        ids = [*named, *(taken.source_id for taken in named.values())]
+    def _is_own_copy(self, by_id: Mapping[str, ImportedConversation]) -> ColumnElement[bool]:
+        ids = [*by_id, *(conversation.source_id for conversation in by_id.values())]
         return and_(conversations.c.user_id == self._user_id, conversations.c.id.in_(ids))
 
     def _count(
-        self, named: Mapping[str, TakenConversation], known: Mapping[str, str | None]
+        self, by_id: Mapping[str, ImportedConversation], existing: Mapping[str, str | None]
     ) -> None:
-        coming = [taken for own, taken in named.items() if known.get(own, own) is not None]
-        self.done.num_already_here += len(named) - len(coming)
-        self.done.num_conversations += len(coming)
-        self.done.num_messages += sum(len(taken.messages) for taken in coming)
+        added = [
+            conversation
+            for conversation_id, conversation in by_id.items()
+            if existing.get(conversation_id, conversation_id)
+        ]
+        self.counts.num_already_here += len(by_id) - len(added)
+        self.counts.num_conversations += len(added)
+        self.counts.num_messages += sum(len(conversation.messages) for conversation in added)
 
-    async def _bring_back(self, connection: AsyncConnection) -> None:
+    def _restore(self, connection: Connection) -> None:
         now = self._database.now()
-        for ids in portions(self._deleted):
+        for ids in split_batches(self._to_restore):
             is_one = conversations.c.id.in_(ids)
-            await connection.execute(
-                update(conversations).where(is_one, can_come_back(now)).values(hidden_at=None)
+            connection.execute(
+                update(conversations).where(is_one, can_restore(now)).values(hidden_at=None)
             )
-            shown = select(func.count()).where(is_one, conversations.c.hidden_at.is_(None))
-            if await connection.scalar(shown) != len(ids):
+            visible = select(func.count()).where(is_one, conversations.c.hidden_at.is_(None))
+            if connection.scalar(visible) != len(ids):
                 raise Conflict("A conversation in it was being deleted. Import the file again.")
 
-    def _conversation(self, own: str, taken: TakenConversation) -> dict[str, object]:
-        if taken.folder:
-            self._folders[taken.folder].append(own)
+    def _conversation_row(
+        self, conversation_id: str, conversation: ImportedConversation
+    ) -> dict[str, object]:
+        if conversation.folder:
+            self._folders[conversation.folder].append(conversation_id)
         return {
-            "id": own,
+            "id": conversation_id,
             "user_id": self._user_id,
-            "title": taken.title,
+            "title": conversation.title,
             "is_renamed": True,
-            "created_at": taken.created_at,
-            "updated_at": taken.updated_at,
-            "current_node": _message_id(own, taken.current_node),
-            "is_archived": taken.is_archived,
-            "is_pinned": taken.is_pinned,
+            "created_at": conversation.created_at,
+            "updated_at": conversation.updated_at,
+            "current_node": _message_id(conversation_id, conversation.current_node),
+            "is_archived": conversation.is_archived,
+            "is_pinned": conversation.is_pinned,
             "hidden_at": self._hidden_at,
         }
 
-    def _turn(self, own: str, taken: TakenConversation) -> dict[str, object]:
-        """Every message belongs to a turn. This one has no events: nothing happened here."""
+    def _turn_row(
+        self, conversation_id: str, conversation: ImportedConversation
+    ) -> dict[str, object]:
+        """Every message needs a turn. This one has no events."""
         return {
-            "id": _turn_id(own),
+            "id": _turn_id(conversation_id),
             "user_id": self._user_id,
-            "conversation_id": own,
+            "conversation_id": conversation_id,
             "surface": "import",
             "action": "next",
             "model": "",
-            "answer_id": _message_id(own, taken.current_node),
+            "answer_id": _message_id(conversation_id, conversation.current_node),
             "state": "stop",
-            "created_at": taken.created_at,
-            "finished_at": taken.updated_at,
+            "created_at": conversation.created_at,
+            "finished_at": conversation.updated_at,
             "num_input_tokens": 0,
             "num_cached_tokens": 0,
             "num_output_tokens": 0,
         }
 
-    async def _fill_folders(self, connection: AsyncConnection) -> None:
-        """By name. A folder that is one too many is not made."""
-        theirs = select(folders.c.name, folders.c.id).where(folders.c.user_id == self._user_id)
-        known = {row.name: row.id for row in await connection.execute(theirs)}
-        for name, inside in self._folders.items():
-            if name not in known and len(known) < MOST_FOLDERS:
-                known[name] = await self._make_folder(connection, name)
-            for ids in portions(inside):
-                await connection.execute(
+    def _fill_folders(self, connection: Connection) -> None:
+        """Finds or creates folders by name, up to the maximum number of folders."""
+        query = select(folders.c.name, folders.c.id).where(folders.c.user_id == self._user_id)
+        known = {row.name: row.id for row in connection.execute(query)}
+        for name, conversation_ids in self._folders.items():
+            if name not in known and len(known) < MAX_FOLDERS:
+                known[name] = self._create_folder(connection, name)
+            for ids in split_batches(conversation_ids):
+                connection.execute(
                     update(conversations)
                     .where(conversations.c.id.in_(ids))
                     .values(folder_id=known.get(name))
                 )
 
-    async def _make_folder(self, connection: AsyncConnection, name: str) -> str:
+    def _create_folder(self, connection: Connection, name: str) -> str:
         folder_id, now = str(uuid4()), self._database.now()
         row = {"id": folder_id, "user_id": self._user_id, "name": name, "created_at": now}
-        await connection.execute(insert(folders).values(row))
+        connection.execute(insert(folders).values(row))
         return folder_id
 
 
-def _message(own: str, message: TakenMessage) -> dict[str, object]:
+def _message_row(conversation_id: str, message: ImportedMessage) -> dict[str, object]:
     parent = message.parent_id
     return {
-        "conversation_id": own,
-        "id": _message_id(own, message.id),
-        "parent_id": None if parent is None else _message_id(own, parent),
-        "turn_id": _turn_id(own),
+        "conversation_id": conversation_id,
+        "id": _message_id(conversation_id, message.id),
+        "parent_id": None if parent is None else _message_id(conversation_id, parent),
+        "turn_id": _turn_id(conversation_id),
         "role": message.role,
         "parts": (Text(message.text),) if message.text else (),
-        "status": status_at(message.ending) if message.ending else "finished",
+        "status": status_after(message.ending) if message.ending else "finished",
         "ending": message.ending,
         "model": message.model,
         "problem": message.problem,
@@ -232,9 +256,9 @@ def _message(own: str, message: TakenMessage) -> dict[str, object]:
     }
 
 
-def _message_id(own: str, foreign: str) -> str:
-    return str(uuid5(UUID(own), foreign))
+def _message_id(conversation_id: str, foreign: str) -> str:
+    return str(uuid5(UUID(conversation_id), foreign))
 
 
-def _turn_id(own: str) -> str:
-    return str(uuid5(UUID(own), "import"))
+def _turn_id(conversation_id: str) -> str:
+    return str(uuid5(UUID(conversation_id), "import"))

@@ -1,24 +1,26 @@
-"""API keys. Only their hashes are kept, and the first letters to tell them apart by."""
+"""API keys, stored as hashes, with their first letters to tell them apart."""
 
 import logging
 from collections.abc import Collection
+from functools import partial
 from uuid import uuid4
 
 from msgspec import structs
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from hitsend.errors import NotFound, StoreDown
-from hitsend.store.database import Database
+from hitsend.store.database import Database, reads, writes
+from hitsend.store.prepared import Prepared
 from hitsend.store.rows import ApiKey, User
 from hitsend.store.schema import api_keys, limits, users
-from hitsend.store.users import USER, is_enabled
+from hitsend.store.users import USER_COLUMNS, is_enabled
 
 log = logging.getLogger(__name__)
 
 TOUCH_S = 60.0
-"""How stale the time a key was last used may be. Exact would be a write per request."""
+"""Accuracy of `last_used_at`. An exact time would be a write per request."""
 
-KEY = (
+KEY_COLUMNS = (
     api_keys.c.id,
     api_keys.c.user_id,
     api_keys.c.prefix,
@@ -27,26 +29,30 @@ KEY = (
     api_keys.c.last_used_at,
 )
 
+FIND_KEY = Prepared(
+    select(*KEY_COLUMNS, *USER_COLUMNS)
+    .join(users, users.c.id == api_keys.c.user_id)
+    .where(
+        api_keys.c.key_hash == bindparam("key_hash"),
+        api_keys.c.revoked_at.is_(None),
+        is_enabled(),
+    )
+)
+
 
 class Keys:
     _database: Database
 
-    async def create_key(self, user_id: str, key_hash: str, prefix: str, label: str) -> ApiKey:
+    @writes
+    def create_key(
+        self, connection: Connection, user_id: str, key_hash: str, prefix: str, label: str
+    ) -> ApiKey:
         key = ApiKey(str(uuid4()), user_id, prefix, label, self._database.now(), None)
-        async with self._database.write() as connection:
-            await connection.execute(
-                insert(api_keys).values(key_hash=key_hash, **structs.asdict(key))
-            )
+        connection.execute(insert(api_keys).values(key_hash=key_hash, **structs.asdict(key)))
         return key
 
-    async def by_key(self, key_hash: str) -> tuple[ApiKey, User] | None:
-        found = (
-            select(*KEY, *USER)
-            .join(users, users.c.id == api_keys.c.user_id)
-            .where(api_keys.c.key_hash == key_hash, api_keys.c.revoked_at.is_(None), is_enabled())
-        )
-        async with self._database.read() as connection:
-            row = (await connection.execute(found)).one_or_none()
+    async def find_by_key(self, key_hash: str) -> tuple[ApiKey, User] | None:
+        row = await self._database.read(partial(FIND_KEY.first, key_hash=key_hash))
         if row is None:
             return None
         key, user = ApiKey(*row[:6]), User(*row[6:])
@@ -57,36 +63,36 @@ class Keys:
         now = self._database.now()
         if now - (key.last_used_at or 0.0) < TOUCH_S:
             return
-        touching = update(api_keys).where(api_keys.c.id == key.id).values(last_used_at=now)
+        query = update(api_keys).where(api_keys.c.id == key.id).values(last_used_at=now)
         try:
-            async with self._database.write() as connection:
-                await connection.execute(touching)
-        except StoreDown as error:  # no reason to turn anyone away
+            await self._database.write(lambda connection: connection.execute(query).close())
+        except StoreDown as error:  # the request itself is fine
             log.warning("The use of a key could not be noted: %s", error.message)
 
-    async def keys(self, user_id: str) -> list[ApiKey]:
-        theirs = select(*KEY).where(api_keys.c.user_id == user_id, api_keys.c.revoked_at.is_(None))
-        async with self._database.read() as connection:
-            rows = await connection.execute(theirs.order_by(api_keys.c.created_at))
+    @reads
+    def list_keys(self, connection: Connection, user_id: str) -> list[ApiKey]:
+        is_it = api_keys.c.user_id == user_id, api_keys.c.revoked_at.is_(None)
+        query = select(*KEY_COLUMNS).where(*is_it)
+        rows = connection.execute(query.order_by(api_keys.c.created_at))
         return [ApiKey(*row) for row in rows]
 
-    async def live_keys(self, key_ids: Collection[str]) -> set[str]:
-        """Those of them that hold now."""
-        live = (
+    @reads
+    def filter_keys(self, connection: Connection, key_ids: Collection[str]) -> set[str]:
+        """Returns those that are valid now."""
+        query = (
             select(api_keys.c.id)
             .join(users, users.c.id == api_keys.c.user_id)
             .where(api_keys.c.id.in_(key_ids), api_keys.c.revoked_at.is_(None), is_enabled())
         )
-        async with self._database.read() as connection:
-            return set(await connection.scalars(live))
+        return set(connection.scalars(query))
 
-    async def revoke_key(self, key_id: str, user_id: str) -> None:
-        revoking = update(api_keys).where(
+    @writes
+    def revoke_key(self, connection: Connection, key_id: str, user_id: str) -> None:
+        query = update(api_keys).where(
             api_keys.c.id == key_id, api_keys.c.user_id == user_id, api_keys.c.revoked_at.is_(None)
         )
-        async with self._database.write() as connection:
-            done = await connection.execute(revoking.values(revoked_at=self._database.now()))
-            if done.rowcount == 0:
-                raise NotFound("There is no such key.")
-            its_limit = limits.c.scope == "key", limits.c.target == key_id
-            await connection.execute(delete(limits).where(*its_limit))
+        result = connection.execute(query.values(revoked_at=self._database.now()))
+        if result.rowcount == 0:
+            raise NotFound("There is no such key.")
+        is_its_limit = limits.c.scope == "key", limits.c.target == key_id
+        connection.execute(delete(limits).where(*is_its_limit))

@@ -1,41 +1,39 @@
-"""What people may use: set by an administrator, asked for before each turn.
+"""Limits on requests and tokens, set by an administrator and checked before each turn.
 
-The table is small and hardly ever changes, so it is kept in memory. Another program may change
-it too: it is read anew after a second. What was used is the ledger's to know.
+The table is small and changes rarely, so it is cached. Another process (`hitsend admin`) may
+change it too, so the cache expires after a second. The ledger knows what was used.
 """
 
 from collections.abc import Mapping
 
 from msgspec import structs
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.errors import NotFound
-from hitsend.store.database import Database
+from hitsend.store.database import Database, reads, writes
+from hitsend.store.limit_rows import EffectiveLimits, KeyItem, Limit, LimitItem
 from hitsend.store.rows import LimitScope
 from hitsend.store.schema import api_keys, groups, limits, users
-from hitsend.store.spending import Bounds, KeyLine, Limit, LimitLine
 
-FRESH_S = 1.0
-"""How old what another program changed may get."""
+CACHE_TTL_S = 1.0
 
-LIMIT = tuple(limits.c[name] for name in Limit.__struct_fields__)
+LIMIT_COLUMNS = tuple(limits.c[name] for name in Limit.__struct_fields__)
 NO_LIMIT = Limit()
 
 KEY_LABEL = func.coalesce(func.nullif(api_keys.c.label, ""), api_keys.c.prefix)
-LIVE_KEYS = (
+KEY_ITEMS = (
     select(api_keys.c.id, api_keys.c.user_id, users.c.name, KEY_LABEL)
     .join(users, users.c.id == api_keys.c.user_id)
     .where(api_keys.c.revoked_at.is_(None))
     .order_by(users.c.created_at, api_keys.c.created_at)
 )
-LINES = (
+LIMIT_ITEMS = (
     select(
         limits.c.scope,
         limits.c.target,
         func.coalesce(users.c.name, groups.c.name, KEY_LABEL, ""),
-        *LIMIT,
+        *LIMIT_COLUMNS,
     )
     .outerjoin(users, (limits.c.scope == "user") & (users.c.id == limits.c.target))
     .outerjoin(groups, (limits.c.scope == "group") & (groups.c.id == limits.c.target))
@@ -48,65 +46,68 @@ class Limits:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._rows: Mapping[tuple[LimitScope, str], Limit] = {}
-        self._until = 0.0
+        self._expires_at = 0.0
 
-    async def keys(self) -> list[KeyLine]:
-        """Everyone's, for an administrator to choose from."""
-        async with self._database.read() as connection:
-            return [KeyLine(*row) for row in await connection.execute(LIVE_KEYS)]
+    @reads
+    def keys(self, connection: Connection) -> list[KeyItem]:
+        """Returns everyone's keys, for an administrator to choose from."""
+        return [KeyItem(*row) for row in connection.execute(KEY_ITEMS)]
 
-    async def list(self) -> list[LimitLine]:
-        async with self._database.read() as connection:
-            return [LimitLine(*row) for row in await connection.execute(LINES)]
+    @reads
+    def list(self, connection: Connection) -> list[LimitItem]:
+        return [LimitItem(*row) for row in connection.execute(LIMIT_ITEMS)]
 
     async def set(self, scope: LimitScope, target: str, limit: Limit) -> None:
-        setting = insert(limits).values(scope=scope, target=target, **structs.asdict(limit))
-        setting = setting.on_conflict_do_update(["scope", "target"], set_=structs.asdict(limit))
-        async with self._database.write() as connection:
-            await _check_target(connection, scope, target)
-            await connection.execute(setting)
-        self.forget()
+        await self._set(scope, target, limit)
+        self.invalidate()
+
+    @writes
+    def _set(self, connection: Connection, scope: LimitScope, target: str, limit: Limit) -> None:
+        row = insert(limits).values(scope=scope, target=target, **structs.asdict(limit))
+        upsert = row.on_conflict_do_update(["scope", "target"], set_=structs.asdict(limit))
+        _check_target(connection, scope, target)
+        connection.execute(upsert)
 
     async def remove(self, scope: LimitScope, target: str) -> None:
-        its = limits.c.scope == scope, limits.c.target == target
-        async with self._database.write() as connection:
-            if (await connection.execute(delete(limits).where(*its))).rowcount == 0:
-                raise NotFound("There is no such limit.", param="target")
-        self.forget()
+        is_it = limits.c.scope == scope, limits.c.target == target
+        query = delete(limits).where(*is_it)
+        if not await self._database.write(lambda connection: connection.execute(query).rowcount):
+            raise NotFound("There is no such limit.", param="target")
+        self.invalidate()
 
-    def forget(self) -> None:
-        """The table has changed."""
-        self._until = 0.0
+    def invalidate(self) -> None:
+        self._expires_at = 0.0
 
-    async def bounds(self, user_id: str, key_id: str | None) -> Bounds | None:
-        """What holds for a person and the key they call with. None where nothing is limited."""
-        if self._is_fresh and not self._rows:
+    async def find(self, user_id: str, key_id: str | None) -> EffectiveLimits | None:
+        """Returns the limits of a person and their API key. None if no limit is set at all."""
+        if self._is_cached and not self._rows:
             return None
-        async with self._database.read() as connection:
-            return await self.bounds_by(connection, user_id, key_id)
+        return await self._database.read(
+            lambda connection: self.find_with(connection, user_id, key_id)
+        )
 
-    async def bounds_by(
-        self, connection: AsyncConnection, user_id: str, key_id: str | None
-    ) -> Bounds | None:
-        if not self._is_fresh:
-            await self._read(connection)
+    def find_with(
+        self, connection: Connection, user_id: str, key_id: str | None
+    ) -> EffectiveLimits | None:
+        if not self._is_cached:
+            self._read(connection)
         if not self._rows:
             return None
         group_id = None
         if any(scope == "group" for scope, _ in self._rows):
-            theirs = select(users.c.group_id).where(users.c.id == user_id)
-            group_id = await connection.scalar(theirs)
-        return Bounds(
-            user=self._own(user_id, group_id),
+            query = select(users.c.group_id).where(users.c.id == user_id)
+            group_id = connection.scalar(query)
+        return EffectiveLimits(
+            user=self._user_limit(user_id, group_id),
             key=self._rows.get(("key", key_id or ""), NO_LIMIT),
             address=self._rows.get(("address", ""), NO_LIMIT),
             group=self._rows.get(("group", group_id or ""), NO_LIMIT),
             group_id=group_id,
         )
 
-    def _own(self, user_id: str, group_id: str | None) -> Limit:
-        """The row that is most about them counts, whole. What a group has for a day its people
-        share: nobody has that for themselves."""
+    def _user_limit(self, user_id: str, group_id: str | None) -> Limit:
+        """Returns the most specific row: the person's, their group's, or everyone's. A group's
+        daily tokens are left out, because its people share them."""
         if own := self._rows.get(("user", user_id)):
             return own
         if group := self._rows.get(("group", group_id or "")):
@@ -114,24 +115,24 @@ class Limits:
         return self._rows.get(("everyone", ""), NO_LIMIT)
 
     @property
-    def _is_fresh(self) -> bool:
-        return self._database.now() < self._until
+    def _is_cached(self) -> bool:
+        return self._database.now() < self._expires_at
 
-    async def _read(self, connection: AsyncConnection) -> None:
-        until = self._database.now() + FRESH_S
-        rows = await connection.execute(select(limits.c.scope, limits.c.target, *LIMIT))
+    def _read(self, connection: Connection) -> None:
+        expires_at = self._database.now() + CACHE_TTL_S
+        rows = connection.execute(select(limits.c.scope, limits.c.target, *LIMIT_COLUMNS))
         self._rows = {(scope, target): Limit(*limit) for scope, target, *limit in rows}
-        self._until = until
+        self._expires_at = expires_at
 
 
-async def _check_target(connection: AsyncConnection, scope: LimitScope, target: str) -> None:
-    """NOTE: a key that was revoked is not there any more."""
-    is_there = {
+def _check_target(connection: Connection, scope: LimitScope, target: str) -> None:
+    """A revoked key counts as missing."""
+    queries = {
         "user": select(users.c.id).where(users.c.id == target),
         "group": select(groups.c.id).where(groups.c.id == target),
         "key": select(api_keys.c.id).where(
             api_keys.c.id == target, api_keys.c.revoked_at.is_(None)
         ),
     }
-    if scope in is_there and await connection.scalar(is_there[scope]) is None:
+    if scope in queries and connection.scalar(queries[scope]) is None:
         raise NotFound(f"There is no such {scope}.", param="target")

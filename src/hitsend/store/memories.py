@@ -1,340 +1,375 @@
-"""What people want remembered. Whose it is, is part of every question.
+"""Memories: facts a person wants remembered, each with the embedding of its text.
 
-What is removed is used by nothing from that moment on, can be brought back for a while, and is
-then erased. What a memory means is not known here: others make vectors of its text and keep them
-beside it.
+A removed memory is not used any more, can be restored for a while, and is then deleted. A
+suggested one is not used until the person accepts it. This module does not compute embeddings.
 """
 
 import unicodedata
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, and_, func, insert, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
-from hitsend.canonical import canonical
+from hitsend.canonical import canonicalize
 from hitsend.errors import Conflict, NotFound, Refused
-from hitsend.store.changes import Changes
+from hitsend.store.change_log import ChangeLog
 from hitsend.store.context_schema import memories
-from hitsend.store.database import Database
+from hitsend.store.database import Database, reads
 from hitsend.store.erasure import erase_memories
-from hitsend.store.profiles import profile_of
+from hitsend.store.profiles import read_profile
 from hitsend.store.rows import Memory, MemoryOrigin, MemoryPage
 from hitsend.store.schema import conversations
 
-MOST_MEMORIES = 10_000
-"""A person may have."""
-MOST_SUGGESTED = 100
-"""That wait for an answer."""
-MOST_LISTED = MOST_MEMORIES + MOST_SUGGESTED
-MOST_CHARS = 1_000
-WAY_BACK_S = 600.0
-"""How long what was removed can be brought back."""
+MAX_MEMORIES = 10_000
+"""Per person."""
+MAX_SUGGESTED = 100
+"""Suggestions per person."""
+MAX_LISTED = MAX_MEMORIES + MAX_SUGGESTED
+MAX_CHARS = 1_000
+RESTORE_S = 600.0
+"""How long a removed memory can be restored."""
 
-MEMORY = tuple(memories.c[name] for name in Memory.__struct_fields__)
+MEMORY_COLUMNS = tuple(memories.c[name] for name in Memory.__struct_fields__)
 NEWEST_FIRST = memories.c.created_at.desc(), memories.c.id
 
+IS_ACCEPTED = memories.c.is_suggested.is_(False)
 
-class _Added(NamedTuple):
+T = TypeVar("T")
+
+
+class _AddResult(NamedTuple):
     memory: Memory
     is_new: bool
-    """It was not there before, or only as a suggestion."""
+    """It did not exist, or only as a suggestion."""
 
 
 class Memories:
-    def __init__(self, database: Database, most: int = MOST_MEMORIES) -> None:
+    def __init__(self, database: Database, max_memories: int = MAX_MEMORIES) -> None:
         self._database = database
-        self._most = most
-        self.changes = Changes()
-        """Of what a person has, or a vector of it."""
+        self._max_memories = max_memories
+        self.changes = ChangeLog()
+        """Changes of memories and their vectors, by person."""
 
-    async def list(
-        self, user_id: str, query: str = "", *, offset: int = 0, limit: int = 50
+    @reads
+    def list(
+        self,
+        connection: Connection,
+        user_id: str,
+        query: str = "",
+        *,
+        offset: int = 0,
+        limit: int = 50,
     ) -> MemoryPage:
-        """The newest first, suggested ones among them; those that have every word of `query`."""
-        wanted = and_(_is_here(user_id), *map(_has, query.split()))
-        async with self._database.read() as connection:
-            return await _page(connection, wanted, offset, limit)
+        """Newest first, with suggestions. Each contains every word of `query`."""
+        where = and_(_is_present(user_id), *map(_contains, query.split()))
+        return _page(connection, where, offset, limit)
 
-    async def some(self, user_id: str, memory_ids: Collection[str]) -> Sequence[Memory]:
-        """Those of them that are there, in their order."""
-        named = select(*MEMORY).where(_is_named(user_id, memory_ids))
-        async with self._database.read() as connection:
-            found = {row.id: Memory(*row) for row in await connection.execute(named)}
+    @reads
+    def get_many(
+        self, connection: Connection, user_id: str, memory_ids: Collection[str]
+    ) -> Sequence[Memory]:
+        """Returns those that exist, in the order of the ids."""
+        query = select(*MEMORY_COLUMNS).where(_is_one_of(user_id, memory_ids))
+        found = {row.id: Memory(*row) for row in connection.execute(query)}
         return [found[memory_id] for memory_id in memory_ids if memory_id in found]
 
     async def texts(self, user_id: str, memory_ids: Collection[str]) -> Mapping[str, str]:
-        """Of those that are kept: not removed, and no mere suggestions."""
-        is_kept = memories.c.is_suggested.is_(False)
-        return await self._texts(and_(_is_named(user_id, memory_ids), is_kept))
+        """Returns the texts of the active ones: not removed, and not only suggested."""
+        return await self._texts(and_(_is_one_of(user_id, memory_ids), IS_ACCEPTED))
 
-    async def has_any(self, user_id: str) -> bool:
-        """Whether anything is kept. Most people ask for nothing to be remembered."""
-        some = select(memories.c.id).where(_is_kept(user_id)).limit(1)
-        async with self._database.read() as connection:
-            return await connection.scalar(some) is not None
+    @reads
+    def has_any(self, connection: Connection, user_id: str) -> bool:
+        """Whether the person has an active memory."""
+        query = select(memories.c.id).where(_is_active(user_id)).limit(1)
+        return connection.scalar(query) is not None
 
-    async def has_room(self, user_id: str) -> bool:
-        async with self._database.read() as connection:
-            return await _num(connection, _is_kept(user_id)) < self._most
+    @reads
+    def has_room(self, connection: Connection, user_id: str) -> bool:
+        return _count(connection, _is_active(user_id)) < self._max_memories
 
-    async def every_text(self, user_id: str, *, and_suggested: bool = False) -> Mapping[str, str]:
-        """Of all that are kept, the newest first."""
-        return await self._texts(_is_here(user_id) if and_suggested else _is_kept(user_id))
+    async def read_all_texts(
+        self, user_id: str, *, include_suggested: bool = False
+    ) -> Mapping[str, str]:
+        """Returns the texts of all active ones, newest first."""
+        return await self._texts(_is_present(user_id) if include_suggested else _is_active(user_id))
 
-    async def every_known_text(self, user_id: str) -> Mapping[str, str]:
-        """Also of suggestions, and of what was removed and can be brought back."""
+    async def read_all_known_texts(self, user_id: str) -> Mapping[str, str]:
+        """Includes suggested and removed ones."""
         return await self._texts(memories.c.user_id == user_id)
 
     async def add(
         self, user_id: str, text: str, origin: MemoryOrigin, conversation_id: str | None = None
     ) -> Memory:
-        """What is there already is not added again; what was only suggested is accepted so."""
+        """Returns the existing memory if there is one, and accepts it if it was suggested."""
         text = _clean(text)
-        async with self._database.write() as connection:
-            memory, _ = await self._added(connection, user_id, text, origin, conversation_id)
-        self.changes.note(user_id, [memory.id])
+        memory, _ = await self._database.write(
+            lambda connection: self._add(connection, user_id, text, origin, conversation_id)
+        )
+        self.changes.record(user_id, [memory.id])
         return memory
 
-    async def add_heard(
+    async def add_if_wanted(
         self, user_id: str, text: str, origin: MemoryOrigin, conversation_id: str
     ) -> Memory | None:
-        """What was said a while ago. None where it is there already, or where by now the person
-        wants nothing remembered, or suggested."""
+        """Adds a memory found in the background. Returns None if it exists, or if the person has
+        turned memory or suggestions off meanwhile."""
         text = _clean(text)
-        async with self._database.write() as connection:
-            profile = await profile_of(connection, user_id)
+
+        def add(connection: Connection) -> _AddResult | None:
+            profile = read_profile(connection, user_id)
             is_wanted = origin == "asked" or profile.suggests_memories
             if not (profile.uses_memory and is_wanted):
                 return None
-            added = await self._added(connection, user_id, text, origin, conversation_id)
-        self.changes.note(user_id, [added.memory.id])
+            return self._add(connection, user_id, text, origin, conversation_id)
+
+        added = await self._database.write(add)
+        if added is None:
+            return None
+        self.changes.record(user_id, [added.memory.id])
         return added.memory if added.is_new else None
 
     async def change(self, memory_id: str, user_id: str, text: str) -> Memory:
         text = _clean(text)
-        said = {"text": text, "folded": _folded(text), "vector": None}
-        async with self._changing(user_id, memory_id) as connection:
-            await _check_new(connection, user_id, text, besides=memory_id)
-            return await self._changed(connection, memory_id, user_id, **said)
+        values = {"text": text, "folded": _fold(text), "vector": None}
+
+        def change(connection: Connection) -> Memory:
+            _check_new(connection, user_id, text, except_id=memory_id)
+            return self._update(connection, memory_id, user_id, **values)
+
+        return await self._write(change, user_id, memory_id)
 
     async def accept(self, memory_id: str, user_id: str) -> Memory:
-        """A suggestion. Accepting what is kept already changes nothing."""
-        async with self._changing(user_id, memory_id) as connection:
-            memory = await _get(connection, _is_it(memory_id, user_id))
-            return await self._accepted(connection, memory, user_id)
+        """Accepts a suggestion. Does nothing if it is accepted already."""
+
+        def accept(connection: Connection) -> Memory:
+            memory = _get(connection, _has_id(memory_id, user_id))
+            return self._accept(connection, memory, user_id)
+
+        return await self._write(accept, user_id, memory_id)
 
     async def remove(self, memory_id: str, user_id: str) -> None:
-        """With a way back."""
-        async with self._changing(user_id, memory_id) as connection:
-            now = self._database.now()
-            await self._changed(connection, memory_id, user_id, removed_at=now)
+        """Removes it. It can be restored for a while."""
 
-    async def bring_back(self, memory_id: str, user_id: str) -> Memory:
-        """What was removed a moment ago. Bringing back what is there changes nothing."""
-        since = self._database.now() - WAY_BACK_S
-        can_come_back = or_(memories.c.removed_at.is_(None), memories.c.removed_at > since)
-        meant = and_(memories.c.id == memory_id, memories.c.user_id == user_id, can_come_back)
-        removed = select(memories.c.removed_at).where(meant)
-        async with self._changing(user_id, memory_id) as connection:
-            memory = await _get(connection, meant)
-            if await connection.scalar(removed):
-                await _check_new(connection, user_id, memory.text, besides=memory_id)
-                await self._check_room(connection, user_id, is_suggested=memory.is_suggested)
-                await connection.execute(update(memories).where(meant).values(removed_at=None))
+        def remove(connection: Connection) -> None:
+            self._update(connection, memory_id, user_id, removed_at=self._database.now())
+
+        await self._write(remove, user_id, memory_id)
+
+    async def restore(self, memory_id: str, user_id: str) -> Memory:
+        """Restores a removed memory. Does nothing if it is not removed."""
+        since = self._database.now() - RESTORE_S
+        can_restore = or_(memories.c.removed_at.is_(None), memories.c.removed_at > since)
+        is_it = and_(memories.c.id == memory_id, memories.c.user_id == user_id, can_restore)
+        removed_at = select(memories.c.removed_at).where(is_it)
+
+        def restore(connection: Connection) -> Memory:
+            memory = _get(connection, is_it)
+            if connection.scalar(removed_at):
+                _check_new(connection, user_id, memory.text, except_id=memory_id)
+                self._check_room(connection, user_id, is_suggested=memory.is_suggested)
+                connection.execute(update(memories).where(is_it).values(removed_at=None))
             return memory
 
+        return await self._write(restore, user_id, memory_id)
+
     async def clear(self, user_id: str) -> None:
-        """All of them, for good, also those that could have been brought back."""
+        """Deletes all, including removed ones."""
         await erase_memories(self._database, memories.c.user_id == user_id)
-        self.changes.note(user_id)
+        self.changes.record(user_id)
 
     async def erase_removed(self) -> None:
-        """For good, everyone's whose way back has ended."""
-        is_due = memories.c.removed_at <= self._database.now() - WAY_BACK_S
+        """Deletes everyone's removed memories that can no longer be restored."""
+        is_due = memories.c.removed_at <= self._database.now() - RESTORE_S
         await erase_memories(self._database, is_due)
 
-    async def vectors(
-        self, user_id: str, embedder: str, memory_ids: Collection[str] | None = None
+    @reads
+    def vectors(
+        self,
+        connection: Connection,
+        user_id: str,
+        embedder: str,
+        memory_ids: Collection[str] | None = None,
     ) -> tuple[Sequence[str], bytes]:
-        """Of all that are kept and that `embedder` has seen, or some of them: whose, and one after
-        another."""
-        seen = and_(memories.c.embedder == embedder, memories.c.vector.is_not(None))
-        meant = _is_here(user_id) if memory_ids is None else _is_named(user_id, memory_ids)
-        is_kept = memories.c.is_suggested.is_(False)
-        theirs = select(memories.c.id, memories.c.vector).where(meant, is_kept, seen)
-        async with self._database.read() as connection:
-            rows = (await connection.execute(theirs.order_by(*NEWEST_FIRST))).all()
+        """Returns ids of active memories, all or some, and their concatenated vectors."""
+        has_vector = and_(memories.c.embedder == embedder, memories.c.vector.is_not(None))
+        is_it = _is_present(user_id) if memory_ids is None else _is_one_of(user_id, memory_ids)
+        query = select(memories.c.id, memories.c.vector).where(is_it, IS_ACCEPTED, has_vector)
+        rows = connection.execute(query.order_by(*NEWEST_FIRST)).all()
         return [row.id for row in rows], b"".join(row.vector or b"" for row in rows)
 
-    async def unseen(
+    async def without_vectors(
         self, user_id: str, embedder: str, limit: int, memory_ids: Collection[str] | None = None
     ) -> Mapping[str, str]:
-        """Texts of some that `embedder` has yet to see, the newest first; or of some of these."""
-        meant = _is_here(user_id) if memory_ids is None else _is_named(user_id, memory_ids)
-        is_kept = memories.c.is_suggested.is_(False)
-        is_unseen = or_(memories.c.vector.is_(None), memories.c.embedder != embedder)
-        return await self._texts(and_(meant, is_kept, is_unseen), limit)
+        """Returns texts of active memories that have no vector of this embedder, newest first."""
+        is_it = _is_present(user_id) if memory_ids is None else _is_one_of(user_id, memory_ids)
+        lacks_vector = or_(memories.c.vector.is_(None), memories.c.embedder != embedder)
+        return await self._texts(and_(is_it, IS_ACCEPTED, lacks_vector), limit)
 
-    async def learn(
+    async def set_vectors(
         self, user_id: str, embedder: str, texts: Mapping[str, str], vectors: Sequence[bytes]
     ) -> None:
-        """`vectors` are those of `texts`. What says something else by now is left alone."""
-        async with self._changing(user_id, *texts) as connection:
+        """Stores the vectors of `texts`, except where the text was changed meanwhile."""
+
+        def write(connection: Connection) -> None:
             for (memory_id, text), vector in zip(texts.items(), vectors, strict=True):
-                same = and_(_is_it(memory_id, user_id), memories.c.text == text)
-                learning = update(memories).where(same)
-                await connection.execute(learning.values(embedder=embedder, vector=vector))
+                is_same = and_(_has_id(memory_id, user_id), memories.c.text == text)
+                query = update(memories).where(is_same)
+                connection.execute(query.values(embedder=embedder, vector=vector))
 
-    async def _texts(self, wanted: ColumnElement[bool], limit: int | None = None) -> dict[str, str]:
-        theirs = select(memories.c.id, memories.c.text).where(wanted).order_by(*NEWEST_FIRST)
-        async with self._database.read() as connection:
-            return {row.id: row.text for row in await connection.execute(theirs.limit(limit))}
+        await self._write(write, user_id, *texts)
 
-    async def _added(
+    @reads
+    def _texts(
+        self, connection: Connection, where: ColumnElement[bool], limit: int | None = None
+    ) -> dict[str, str]:
+        query = select(memories.c.id, memories.c.text).where(where).order_by(*NEWEST_FIRST)
+        return {row.id: row.text for row in connection.execute(query.limit(limit))}
+
+    def _add(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         user_id: str,
         text: str,
         origin: MemoryOrigin,
         conversation_id: str | None,
-    ) -> _Added:
+    ) -> _AddResult:
         is_suggested = origin == "suggested"
-        if known := await _same(connection, user_id, text):
-            is_new = known.is_suggested and not is_suggested
-            return _Added(
-                await self._accepted(connection, known, user_id) if is_new else known, is_new
-            )
-        await self._check_room(connection, user_id, is_suggested=is_suggested)
-        adding = insert(memories).values(
+        if existing := _find_same(connection, user_id, text):
+            is_new = existing.is_suggested and not is_suggested
+            if is_new:
+                existing = self._accept(connection, existing, user_id)
+            return _AddResult(existing, is_new)
+        self._check_room(connection, user_id, is_suggested=is_suggested)
+        row = insert(memories).values(
             id=str(uuid4()),
             user_id=user_id,
             text=text,
-            folded=_folded(text),
+            folded=_fold(text),
             origin=origin,
-            conversation_id=await _lasting(connection, conversation_id, user_id),
+            conversation_id=_own_conversation(connection, conversation_id, user_id),
             is_suggested=is_suggested,
             created_at=self._database.now(),
             updated_at=self._database.now(),
         )
-        return _Added(Memory(*(await connection.execute(adding.returning(*MEMORY))).one()), True)
+        return _AddResult(Memory(*connection.execute(row.returning(*MEMORY_COLUMNS)).one()), True)
 
-    async def _accepted(self, connection: AsyncConnection, memory: Memory, user_id: str) -> Memory:
+    def _accept(self, connection: Connection, memory: Memory, user_id: str) -> Memory:
         if not memory.is_suggested:
             return memory
-        await self._check_room(connection, user_id)
-        return await self._changed(connection, memory.id, user_id, is_suggested=False)
+        self._check_room(connection, user_id)
+        return self._update(connection, memory.id, user_id, is_suggested=False)
 
-    async def _check_room(
-        self, connection: AsyncConnection, user_id: str, *, is_suggested: bool = False
+    def _check_room(
+        self, connection: Connection, user_id: str, *, is_suggested: bool = False
     ) -> None:
-        """Suggestions take no room from what is kept."""
-        alike = and_(_is_here(user_id), memories.c.is_suggested.is_(is_suggested))
-        most = MOST_SUGGESTED if is_suggested else self._most
-        if await _num(connection, alike) >= most:
-            raise Conflict(f"You have {most:,} memories, the most there can be. Delete some first.")
+        """Suggestions have a limit of their own."""
+        is_counted = and_(_is_present(user_id), memories.c.is_suggested.is_(is_suggested))
+        limit = MAX_SUGGESTED if is_suggested else self._max_memories
+        if _count(connection, is_counted) >= limit:
+            raise Conflict(
+                f"You have {limit:,} memories, the most there can be. Delete some first."
+            )
 
-    async def _changed(
-        self, connection: AsyncConnection, memory_id: str, user_id: str, **change: object
+    def _update(
+        self, connection: Connection, memory_id: str, user_id: str, **change: object
     ) -> Memory:
         values = {**change, "updated_at": self._database.now()}
-        changing = update(memories).where(_is_it(memory_id, user_id)).values(values)
-        row = (await connection.execute(changing.returning(*MEMORY))).one_or_none()
+        query = update(memories).where(_has_id(memory_id, user_id)).values(values)
+        row = connection.execute(query.returning(*MEMORY_COLUMNS)).one_or_none()
         if row is None:
-            raise no_memory()
+            raise memory_not_found()
         return Memory(*row)
 
-    @asynccontextmanager
-    async def _changing(self, user_id: str, *memory_ids: str) -> AsyncIterator[AsyncConnection]:
-        async with self._database.write() as connection:
-            yield connection
-        self.changes.note(user_id, memory_ids)
+    async def _write(self, body: Callable[[Connection], T], user_id: str, *memory_ids: str) -> T:
+        """Records the change in `changes` after the commit."""
+        result = await self._database.write(body)
+        self.changes.record(user_id, memory_ids)
+        return result
 
 
-def no_memory() -> NotFound:
+def memory_not_found() -> NotFound:
     return NotFound("There is no such memory.", param="memory_id")
 
 
-def _is_here(user_id: str) -> ColumnElement[bool]:
+def _is_present(user_id: str) -> ColumnElement[bool]:
     return and_(memories.c.user_id == user_id, memories.c.removed_at.is_(None))
 
 
-def _is_kept(user_id: str) -> ColumnElement[bool]:
-    """What a model may be shown."""
-    return and_(_is_here(user_id), memories.c.is_suggested.is_(False))
+def _is_active(user_id: str) -> ColumnElement[bool]:
+    """Not removed and not only suggested: a model may see it."""
+    return and_(_is_present(user_id), IS_ACCEPTED)
 
 
-def _is_named(user_id: str, memory_ids: Collection[str]) -> ColumnElement[bool]:
-    """Theirs, and one of these. Found by id: by person, SQLite would look at all they have, which
-    takes ten times as long."""
-    is_theirs = memories.c.user_id.concat("") == user_id
-    return and_(memories.c.id.in_(memory_ids), is_theirs, memories.c.removed_at.is_(None))
+def _is_one_of(user_id: str, memory_ids: Collection[str]) -> ColumnElement[bool]:
+    """The concatenation keeps SQLite from using the index on `user_id`, which would read all of the
+    person's memories and take ten times as long."""
+    is_owner = memories.c.user_id.concat("") == user_id
+    return and_(memories.c.id.in_(memory_ids), is_owner, memories.c.removed_at.is_(None))
 
 
-def _is_it(memory_id: str, user_id: str) -> ColumnElement[bool]:
-    return and_(memories.c.id == memory_id, _is_here(user_id))
+def _has_id(memory_id: str, user_id: str) -> ColumnElement[bool]:
+    return and_(memories.c.id == memory_id, _is_present(user_id))
 
 
-def _has(word: str) -> ColumnElement[bool]:
-    """However it is written: the database knows large and small letters of ASCII alone."""
-    ways = {word, word.lower(), word.capitalize(), word.upper()}
-    return or_(*[memories.c.text.contains(way, autoescape=True) for way in sorted(ways)])
+def _contains(word: str) -> ColumnElement[bool]:
+    """Ignores case, which SQLite does for ASCII only."""
+    spellings = {word, word.lower(), word.capitalize(), word.upper()}
+    return or_(*[memories.c.text.contains(one, autoescape=True) for one in sorted(spellings)])
 
 
 def _clean(text: str) -> str:
-    """On one line, so that two that read alike are alike."""
-    text = " ".join(canonical(text).split())
+    """Puts the text on one line in canonical form, so that equal texts compare equal."""
+    text = " ".join(canonicalize(text).split())
     if not text:
         raise Refused("There is nothing to remember.", param="text")
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_CHARS:
         raise Refused(
-            f"This has {len(text):,} characters; a memory has at most {MOST_CHARS:,}.",
+            f"This has {len(text):,} characters; a memory has at most {MAX_CHARS:,}.",
             param="text",
         )
     return text
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-async def _get(connection: AsyncConnection, which: ColumnElement[bool]) -> Memory:
-    row = (await connection.execute(select(*MEMORY).where(which))).one_or_none()
+def _get(connection: Connection, where: ColumnElement[bool]) -> Memory:
+    row = connection.execute(select(*MEMORY_COLUMNS).where(where)).one_or_none()
     if row is None:
-        raise no_memory()
+        raise memory_not_found()
     return Memory(*row)
 
 
-async def _page(
-    connection: AsyncConnection, wanted: ColumnElement[bool], offset: int, limit: int
+def _page(
+    connection: Connection, where: ColumnElement[bool], offset: int, limit: int
 ) -> MemoryPage:
-    shown = select(*MEMORY).where(wanted).order_by(*NEWEST_FIRST).offset(offset).limit(limit)
-    rows = await connection.execute(shown)
-    return MemoryPage(tuple(Memory(*row) for row in rows), await _num(connection, wanted))
+    query = select(*MEMORY_COLUMNS).where(where).order_by(*NEWEST_FIRST)
+    rows = connection.execute(query.offset(offset).limit(limit))
+    return MemoryPage(tuple(Memory(*row) for row in rows), _count(connection, where))
 
 
-async def _same(
-    connection: AsyncConnection, user_id: str, text: str, besides: str = ""
+def _find_same(
+    connection: Connection, user_id: str, text: str, except_id: str = ""
 ) -> Memory | None:
-    says_it = and_(memories.c.folded == _folded(text), memories.c.id != besides)
-    row = (await connection.execute(select(*MEMORY).where(_is_here(user_id), says_it))).first()
+    is_same = and_(memories.c.folded == _fold(text), memories.c.id != except_id)
+    row = connection.execute(select(*MEMORY_COLUMNS).where(_is_present(user_id), is_same)).first()
     return Memory(*row) if row else None
 
 
-async def _check_new(connection: AsyncConnection, user_id: str, text: str, besides: str) -> None:
-    if await _same(connection, user_id, text, besides):
+def _check_new(connection: Connection, user_id: str, text: str, except_id: str) -> None:
+    if _find_same(connection, user_id, text, except_id):
         raise Conflict("You have this memory already.")
 
 
-async def _num(connection: AsyncConnection, which: ColumnElement[bool]) -> int:
-    return await connection.scalar(select(func.count()).select_from(memories).where(which)) or 0
+def _count(connection: Connection, where: ColumnElement[bool]) -> int:
+    return connection.scalar(select(func.count()).select_from(memories).where(where)) or 0
 
 
-async def _lasting(
-    connection: AsyncConnection, conversation_id: str | None, user_id: str
+def _own_conversation(
+    connection: Connection, conversation_id: str | None, user_id: str
 ) -> str | None:
-    """Only a conversation that is there, and theirs, can be pointed at."""
-    theirs = conversations.c.id == conversation_id, conversations.c.user_id == user_id
-    return await connection.scalar(select(conversations.c.id).where(*theirs))
+    """Returns the id if the conversation exists and is the person's."""
+    is_own = conversations.c.id == conversation_id, conversations.c.user_id == user_id
+    return connection.scalar(select(conversations.c.id).where(*is_own))

@@ -1,5 +1,6 @@
-"""Brings the database to the schema this code knows, or says why it cannot."""
+"""Upgrades the database to the newest schema, or raises StoreDown."""
 
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, text
@@ -10,14 +11,17 @@ from hitsend.store.schema import HEAD
 
 
 async def migrate(database: Database) -> None:
-    async with database.write() as connection:
-        version = await connection.run_sync(_version, database.path)
-        if version != HEAD:
-            await connection.run_sync(_upgrade, database.path, version)
+    await database.write(partial(_migrate, path=database.path))
+
+
+def _migrate(connection: Connection, path: Path) -> None:
+    version = _version(connection, path)
+    if version != HEAD:
+        _upgrade(connection, path, version)
 
 
 def _version(connection: Connection, path: Path) -> str | None:
-    """None where there is nothing yet."""
+    """Returns None for an empty file."""
     tables = set(connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'table'")))
     if not tables:
         return None
@@ -28,7 +32,7 @@ def _version(connection: Connection, path: Path) -> str | None:
 
 
 def _upgrade(connection: Connection, path: Path, version: str | None) -> None:
-    # Alembic takes a quarter of a second to import, and nearly every start needs none of it.
+    # Imported here, because it takes a quarter of a second and nearly no start needs it.
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError

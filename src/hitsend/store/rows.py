@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it, as values. They know no SQL."""
+"""The store's rows as values. They know no SQL."""
 
 from typing import Literal, TypeAlias
 
@@ -6,13 +6,13 @@ import msgspec
 
 from hitsend.events import Action, Ending, Stamped
 from hitsend.messages import Feedback, Message, Part, UsedPrompt
-from hitsend.transcript import Said, Transcript
+from hitsend.transcript import FoldedMessage, Transcript
 
 AccountRole: TypeAlias = Literal["admin", "member"]
 Surface: TypeAlias = Literal["chat", "api", "import"]
 LimitScope: TypeAlias = Literal["everyone", "group", "user", "key", "address"]
 MemoryOrigin: TypeAlias = Literal["asked", "written", "suggested"]
-"""In a chat, on the page of memories, or accepted from what a model noticed."""
+"""Asked for in a chat, written on the memories page, or suggested by a model."""
 TurnState: TypeAlias = Literal["running"] | Ending
 
 
@@ -22,8 +22,8 @@ class User(msgspec.Struct, frozen=True):
     role: AccountRole
 
 
-class PersonLine(msgspec.Struct, frozen=True):
-    """A person as the list of people shows them."""
+class AccountItem(msgspec.Struct, frozen=True):
+    """An account in the administrator's list."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class PersonLine(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A signed-in browser. Its token is not here: only the browser has it."""
+    """A signed-in browser. Only the browser has the token."""
 
     id: str
     user_id: str
@@ -63,11 +63,11 @@ class Invite(msgspec.Struct, frozen=True):
     created_at: float
     expires_at: float
     used_by: str | None
-    """The name of whoever came in by it."""
+    """The name of the person who used it."""
 
 
-class ConversationLine(msgspec.Struct, frozen=True):
-    """A conversation as the list shows it."""
+class ConversationItem(msgspec.Struct, frozen=True):
+    """A conversation in the list."""
 
     id: str
     title: str
@@ -76,69 +76,69 @@ class ConversationLine(msgspec.Struct, frozen=True):
     is_archived: bool
     is_pinned: bool
     folder_id: str | None
-    found: "Found | None" = None
-    """Where a search found it. None where only its title has the words."""
+    found: "SearchHit | None" = None
+    """The matching message. None if only the title matches."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchHit(msgspec.Struct, frozen=True):
     message_id: str
     snippet: str
-    """The match stands between U+0002 and U+0003."""
+    """U+0002 and U+0003 surround each match."""
 
 
-class Page(msgspec.Struct, frozen=True):
-    items: tuple[ConversationLine, ...]
+class ConversationPage(msgspec.Struct, frozen=True):
+    items: tuple[ConversationItem, ...]
     total: int
 
 
-class StoredMessage(Said, frozen=True, kw_only=True):
+class MessageRow(FoldedMessage, frozen=True, kw_only=True):
     turn_id: str
     model: str | None
-    """Who answered. None for what a person said."""
+    """None for a person's message."""
     created_at: float
     is_imported: bool = False
-    """It was said elsewhere: its turn has no events to look at."""
+    """From an imported file: its turn has no events."""
     feedback: Feedback | None = None
 
 
-class Reach(msgspec.Struct, frozen=True):
-    """How far back a path is read: to `since`, or else to where this model was last shown whole
-    messages from; and no further than it takes to have `num_chars`."""
+class PathLimit(msgspec.Struct, frozen=True):
+    """How far back to read a path: to the message `start_id`, or else to the first message this
+    model was shown in full when it last answered; and at most `num_chars` characters."""
 
     model: str
     num_chars: int
-    since: str | None = None
+    start_id: str | None = None
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """A question and its answer, or the beginnings of them."""
+    """A question and its answer, each cut to a maximum length."""
 
     message_id: str
-    """The answer."""
+    """The answer's id."""
     question: str
     answer: str
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Of a stretch of a conversation, from one message to another on a path through it."""
+    """A summary of a range of messages on one path of a conversation."""
 
     id: str
     first_message_id: str
     last_message_id: str
     level: int
-    """1 sums up messages, 2 sums up summaries of level 1, and so on."""
+    """1 summarises messages, 2 summarises summaries of level 1, and so on."""
     text: str
 
 
-class Running(msgspec.Struct, frozen=True):
-    """An answer on its way."""
+class RunningAnswer(msgspec.Struct, frozen=True):
+    """An answer that is being written."""
 
     turn_id: str
     answer_id: str
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """A conversation with its whole tree, siblings in the order they were said."""
+    """A conversation with all its messages, siblings in order of creation."""
 
     id: str
     title: str
@@ -149,9 +149,9 @@ class Conversation(msgspec.Struct, frozen=True):
     is_pinned: bool
     folder_id: str | None
     is_temporary: bool
-    """In no list, with no memory, and erased after a day."""
-    messages: tuple[StoredMessage, ...]
-    running: Running | None
+    """Not listed, without memory, and deleted after a day."""
+    messages: tuple[MessageRow, ...]
+    running: RunningAnswer | None
 
 
 class Folder(msgspec.Struct, frozen=True):
@@ -161,7 +161,7 @@ class Folder(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A path of a conversation that anyone who knows its id may read."""
+    """A path of a conversation that anyone who knows the share's id may read."""
 
     id: str
     title: str
@@ -169,16 +169,16 @@ class Share(msgspec.Struct, frozen=True):
     created_at: float
 
 
-class Shared(msgspec.Struct, frozen=True):
-    """What such a reader sees. It does not tell whose it is."""
+class SharedPath(msgspec.Struct, frozen=True):
+    """A share as its readers see it, without its owner."""
 
     title: str
     created_at: float
-    messages: tuple[StoredMessage, ...]
+    messages: tuple[MessageRow, ...]
 
 
 class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn to be stored before it runs."""
+    """A turn to store before it runs."""
 
     turn_id: str
     user_id: str
@@ -186,35 +186,35 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
     """None for an API call, which belongs to no conversation."""
     creates_conversation: bool = False
     title: str = ""
-    """Of the conversation that is created."""
+    """Title of the conversation to create."""
     is_temporary: bool = False
-    """So is the conversation that is created."""
+    """Whether the conversation to create is temporary."""
     action: Action
     model: str
     message_id: str | None = None
-    """What the person says. None where nothing new is said."""
+    """The person's new message. None for a variant or a continuation."""
     parent_id: str | None = None
-    """What the message follows; without one, what is answered again."""
+    """The parent of the new message or, without one, of the answer."""
     parts: tuple[Part, ...] = ()
     answer_id: str
     given: tuple[Message, ...] = ()
-    """What an API call brought along."""
+    """The messages of an API call."""
     prompts: tuple[UsedPrompt, ...] = ()
-    """Ours that it is asked with."""
+    """The prompt versions used."""
     key_id: str | None = None
-    """The API key it came with."""
+    """The API key of the request."""
     address: str | None = None
-    """Where it came from."""
+    """The client's address."""
     num_prompt_tokens: int = 0
     num_answer_tokens: int = 0
-    """The most it asks for."""
+    """The requested maximum."""
     num_beams: int = 1
-    """How many answers are followed at once, to choose one: each takes as much."""
+    """Beams of a beam search. Each uses as many tokens as one answer."""
     created_at: float
     key: str | None = None
-    """What the sender calls it by. The same key is never accepted twice within a day."""
+    """The idempotency key. It is accepted once a day."""
     fingerprint: str = ""
-    """Of what is asked for under that key."""
+    """A hash of the request, to notice a reused key."""
 
 
 class TurnRow(msgspec.Struct, frozen=True):
@@ -234,15 +234,15 @@ class TurnRow(msgspec.Struct, frozen=True):
     epoch: int = 0
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """One line of a turn's log."""
+class LogEntry(msgspec.Struct, frozen=True):
+    """One event of a turn's log."""
 
     turn_id: str
     stamped: Stamped
 
 
-class Closing(msgspec.Struct, frozen=True):
-    """The end of a turn, with everything its events amount to."""
+class FinishedTurn(msgspec.Struct, frozen=True):
+    """A turn that ended, with the fold of its events."""
 
     turn_id: str
     transcript: Transcript
@@ -250,27 +250,27 @@ class Closing(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """What a person tells every conversation of theirs, and what may be remembered of them."""
+    """A person's custom instructions and memory settings."""
 
     call_me: str = ""
     about_me: str = ""
     style: str = ""
-    """How answers should be."""
+    """How answers should be written."""
     is_on: bool = True
     uses_memory: bool = True
     suggests_memories: bool = False
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Something a person wants remembered, in their own words."""
+    """A fact to remember, in the person's own words."""
 
     id: str
     text: str
     origin: MemoryOrigin
     conversation_id: str | None
-    """Where it was asked for, while that is there."""
+    """Where the person asked for it, until that is deleted."""
     is_suggested: bool
-    """Not accepted yet: used by nothing."""
+    """Not accepted yet, so not used."""
     created_at: float
     updated_at: float
 

@@ -1,19 +1,24 @@
-"""The tables of people, what they said, and what that cost. Times are Unix seconds.
+"""The tables of accounts, conversations, turns and usage. Times are Unix seconds.
 
-The migrations make them; a test holds the two to the same result. The full text tables and
-the triggers that keep them in step are the migrations' alone: see `search`. What a model is shown
-besides is in `context_schema`.
+Migrations create them, and a test compares the two. The full-text tables and their triggers exist
+only in the migrations, see `search`. The tables of memories, summaries and prompts are in
+`context_schema`.
 """
 
+from typing import Generic, TypeVar
+
+import msgspec
 from sqlalchemy import (
     Boolean,
     Column,
+    Dialect,
     Double,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
+    MetaData,
     Named,
     Table,
     Text,
@@ -22,15 +27,50 @@ from sqlalchemy import (
     false,
     text,
 )
+from sqlalchemy.types import TypeDecorator
 
 from hitsend.events import Action, Ending
 from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
-from hitsend.store.columns import Json, Word, metadata, part_of
 from hitsend.store.rows import AccountRole, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
 HEAD = "0006"
-"""The newest migration. A test holds it to what migrations/ says."""
+"""The newest migration. A test compares it with migrations/."""
+
+T = TypeVar("T")
+
+
+class LiteralText(TypeDecorator[T], Generic[T]):
+    """A `Literal` string. Only the type checker knows its values."""
+
+    impl = Text
+    cache_ok = True
+
+
+class Json(TypeDecorator[T], Generic[T]):
+    """A value of a known type as JSON text, which SQLite's JSON functions can read."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, kind: object) -> None:
+        super().__init__()
+        self.kind = kind
+        self._decoder = msgspec.json.Decoder(kind)
+
+    def process_bind_param(self, value: T | None, dialect: Dialect) -> str | None:
+        return None if value is None else msgspec.json.encode(value).decode()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> T | None:
+        return None if value is None else self._decoder.decode(value)
+
+
+metadata = MetaData()
+
+
+def part_of(column: str) -> ForeignKey:
+    """A reference to the owning row, whose deletion deletes this row."""
+    return ForeignKey(column, ondelete="CASCADE")
 
 
 class GroupColumns(TypedColumns):
@@ -46,9 +86,9 @@ class UserColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     name: Named[str] = Column(Text)
     name_key: Named[str] = Column(Text, unique=True)
-    """The name as compared: two names that read alike are one."""
+    """The name in canonical form: names that look the same are the same."""
     password_hash: Named[str] = Column(Text)
-    role: Named[AccountRole] = Column(Word[AccountRole]())
+    role: Named[AccountRole] = Column(LiteralText[AccountRole]())
     created_at: Named[float]
     disabled_at: Named[float | None]
     group_id: Named[str | None] = Column(
@@ -66,7 +106,7 @@ class SessionColumns(TypedColumns):
     previous_token_hash: Named[str | None] = Column(Text, index=True)
     rotated_at: Named[float]
     arrived_at: Named[float | None]
-    """When the browser first used its newest token. Until then the one before holds too."""
+    """When the browser first used its newest token. Until then the previous one is valid too."""
     created_at: Named[float]
     last_seen_at: Named[float]
     expires_at: Named[float]
@@ -94,7 +134,7 @@ api_keys = Table("api_keys", metadata, ApiKeyColumns)
 class InviteColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     token_hash: Named[str] = Column(Text, unique=True)
-    role: Named[AccountRole] = Column(Word[AccountRole]())
+    role: Named[AccountRole] = Column(LiteralText[AccountRole]())
     created_by: Named[str] = Column(Text, part_of("users.id"), index=True)
     created_at: Named[float]
     expires_at: Named[float]
@@ -120,12 +160,12 @@ folders = Table("folders", metadata, FolderColumns)
 
 class ConversationColumns(TypedColumns):
     position: Named[int] = Column(Integer, primary_key=True)
-    """The number its title goes by in `title_search`."""
+    """Also the rowid of its title in `title_search`."""
     id: Named[str] = Column(Text, unique=True)
     user_id: Named[str] = Column(Text, part_of("users.id"))
     title: Named[str] = Column(Text)
     is_renamed: Named[bool]
-    """The person chose the title: no model changes it."""
+    """The person chose the title, so no model replaces it."""
     created_at: Named[float]
     updated_at: Named[float]
     current_node: Named[str | None] = Column(Text)
@@ -135,14 +175,13 @@ class ConversationColumns(TypedColumns):
         Text, ForeignKey("folders.id", ondelete="SET NULL"), index=True
     )
     hidden_at: Named[float | None]
-    """When it was deleted with a way back. From then on nobody sees it."""
+    """When it was deleted. It is invisible, and can be restored for a short time."""
     is_temporary: Named[bool] = Column(Boolean, server_default=false())
-    """In no list, with no memory, and erased after a day."""
+    """Not listed, without memory, and deleted after a day."""
 
 
 conversations = Table("conversations", metadata, ConversationColumns)
-# In the order of the list, with all that a list may ask for: it is counted without a look at any
-# row, and walked without a look at those that are not shown.
+# A covering index in the order of the list: counting reads no rows, and paging only those shown.
 Index(
     "ix_conversations_list",
     conversations.c.user_id,
@@ -170,20 +209,20 @@ class TurnColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
     conversation_id: Named[str | None] = Column(Text, part_of("conversations.id"), index=True)
-    surface: Named[Surface] = Column(Word[Surface]())
-    action: Named[Action] = Column(Word[Action]())
+    surface: Named[Surface] = Column(LiteralText[Surface]())
+    action: Named[Action] = Column(LiteralText[Action]())
     model: Named[str] = Column(Text)
     answer_id: Named[str] = Column(Text)
-    state: Named[TurnState] = Column(Word[TurnState]())
+    state: Named[TurnState] = Column(LiteralText[TurnState]())
     created_at: Named[float]
     finished_at: Named[float | None]
     num_input_tokens: Named[int]
     num_cached_tokens: Named[int]
     num_output_tokens: Named[int]
     given: Named[tuple[Message, ...] | None] = Column(Json(tuple[Message, ...]))
-    """What an API call brought along, for it has no conversation to look in."""
+    """The messages of an API call, which has no conversation."""
     epoch: Named[int] = Column(Integer, server_default=text("0"))
-    """Which start of the server ran it."""
+    """The server start that ran it."""
 
 
 turns = Table("turns", metadata, TurnColumns)
@@ -192,22 +231,22 @@ Index("ix_turns_running", turns.c.state, sqlite_where=turns.c.state == "running"
 
 class MessageColumns(TypedColumns):
     position: Named[int] = Column(Integer, primary_key=True)
-    """The order of siblings, and the number its text goes by in `message_search`."""
+    """The order of siblings, and the rowid of its text in `message_search`."""
     conversation_id: Named[str] = Column(Text, part_of("conversations.id"))
     id: Named[str] = Column(Text, index=True)
-    """Made by the client: one conversation's ids are nothing to another's."""
+    """Chosen by the client, so it is unique only within a conversation."""
     parent_id: Named[str | None] = Column(Text)
     turn_id: Named[str] = Column(Text, part_of("turns.id"), index=True)
-    role: Named[Role] = Column(Word[Role]())
+    role: Named[Role] = Column(LiteralText[Role]())
     parts: Named[tuple[Part, ...]] = Column(Json(tuple[Part, ...]))
-    status: Named[Status] = Column(Word[Status]())
-    ending: Named[Ending | None] = Column(Word[Ending | None]())
+    status: Named[Status] = Column(LiteralText[Status]())
+    ending: Named[Ending | None] = Column(LiteralText[Ending | None]())
     model: Named[str | None] = Column(Text)
     usage: Named[Usage | None] = Column(Json(Usage))
     problem: Named[str | None] = Column(Text)
     created_at: Named[float]
     seen: Named[Seen | None] = Column(Json(Seen))
-    """Of an answer: what else the model saw."""
+    """For an answer: the memories, summaries and exchanges the model was shown."""
 
 
 messages = Table(
@@ -224,8 +263,8 @@ messages = Table(
 
 class FeedbackColumns(TypedColumns):
     message_position: Named[int] = Column(Integer, part_of("messages.position"), primary_key=True)
-    rating: Named[Rating] = Column(Word[Rating]())
-    reason: Named[Reason | None] = Column(Word[Reason | None]())
+    rating: Named[Rating] = Column(LiteralText[Rating]())
+    reason: Named[Reason | None] = Column(LiteralText[Reason | None]())
     text: Named[str] = Column(Text)
     created_at: Named[float]
 
@@ -235,10 +274,10 @@ feedback = Table("feedback", metadata, FeedbackColumns)
 
 class ShareColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
-    """Whoever knows it may read what is shared."""
+    """Anyone who knows it may read the share."""
     conversation_id: Named[str] = Column(Text, part_of("conversations.id"))
     message_id: Named[str] = Column(Text)
-    """The last message that is shown. What leads to it never changes."""
+    """The last message shown. The path to it never changes."""
     title: Named[str] = Column(Text)
     created_at: Named[float]
 
@@ -253,9 +292,9 @@ class TurnEventColumns(TypedColumns):
     data: Named[bytes] = Column(LargeBinary)
 
 
-# Rows lie in the order they came, with the key beside them. Kept in the order of the key
-# instead (WITHOUT ROWID), each turn of a group commit touches a page of its own: measured with
-# 16 turns at once, that costs half as much again.
+# Rows are stored in order of insertion, with the key in an index. In key order (WITHOUT ROWID),
+# each turn of a group commit would touch a page of its own: measured with 16 concurrent turns,
+# that costs 50 % more.
 turn_events = Table("turn_events", metadata, TurnEventColumns)
 
 
@@ -263,7 +302,7 @@ class SendColumns(TypedColumns):
     user_id: Named[str] = Column(Text, part_of("users.id"), primary_key=True)
     key: Named[str] = Column(Text, primary_key=True)
     fingerprint: Named[str] = Column(Text)
-    """Of what was asked for. The same key may not ask for something else."""
+    """A hash of the request. A key cannot be reused for a different request."""
     turn_id: Named[str] = Column(Text, part_of("turns.id"), index=True)
     created_at: Named[float] = Column(Double, index=True)
 
@@ -272,48 +311,51 @@ sends = Table("sends", metadata, SendColumns)
 
 
 class LedgerColumns(TypedColumns):
-    """Outlives what it speaks of: who deletes a conversation has used its tokens nonetheless."""
+    """Has no foreign key to its turn: deleting a conversation does not give its tokens back."""
 
     position: Named[int] = Column(Integer, primary_key=True)
     turn_id: Named[str] = Column(Text, unique=True)
     user_id: Named[str] = Column(Text, part_of("users.id"))
     group_id: Named[str | None] = Column(Text)
-    """The group the person was in at the time."""
+    """The person's group at the time."""
     key_id: Named[str | None] = Column(Text)
-    surface: Named[Surface] = Column(Word[Surface]())
+    surface: Named[Surface] = Column(LiteralText[Surface]())
     model: Named[str] = Column(Text)
     at: Named[float]
     num_reserved_tokens: Named[int]
-    """What the turn may take at most, while it runs. Nothing once it has ended."""
+    """The most the turn may use while it runs, then 0."""
     num_input_tokens: Named[int]
     num_cached_tokens: Named[int]
     num_output_tokens: Named[int]
     address: Named[str | None] = Column(Text)
-    """Where it came from: for a minute, and only while addresses are limited."""
+    """The client's address, kept for a minute and only while addresses are limited."""
 
 
 ledger = Table("ledger", metadata, LedgerColumns)
-TAKEN = (ledger.c.num_reserved_tokens, ledger.c.num_input_tokens, ledger.c.num_output_tokens)
-"""What counts against a limit. A day of a large group is summed before each of its turns: with
-these in the index no row is looked at, which takes an eighth of the time."""
-Index("ix_ledger_user_id_at", ledger.c.user_id, ledger.c.at, *TAKEN)
-Index("ix_ledger_group_id_at", ledger.c.group_id, ledger.c.at, *TAKEN)
-Index("ix_ledger_key_id_at", ledger.c.key_id, ledger.c.at, *TAKEN)
+COUNTED_TOKENS = (
+    ledger.c.num_reserved_tokens,
+    ledger.c.num_input_tokens,
+    ledger.c.num_output_tokens,
+)
+"""They count against a limit. Before each turn of a large group its whole day is summed: with these
+columns in the index that reads no rows and takes an eighth of the time."""
+Index("ix_ledger_user_id_at", ledger.c.user_id, ledger.c.at, *COUNTED_TOKENS)
+Index("ix_ledger_group_id_at", ledger.c.group_id, ledger.c.at, *COUNTED_TOKENS)
+Index("ix_ledger_key_id_at", ledger.c.key_id, ledger.c.at, *COUNTED_TOKENS)
 Index("ix_ledger_at", ledger.c.at)
 Index(
     "ix_ledger_address_at",
     ledger.c.address,
     ledger.c.at,
-    *TAKEN,
+    *COUNTED_TOKENS,
     sqlite_where=ledger.c.address.is_not(None),
 )
 
 
 class LimitColumns(TypedColumns):
-    scope: Named[LimitScope] = Column(Word[LimitScope](), primary_key=True)
+    scope: Named[LimitScope] = Column(LiteralText[LimitScope](), primary_key=True)
     target: Named[str] = Column(Text, primary_key=True)
-    """Whose: the id of a person, group or key. Empty where it holds for everyone or every
-    address."""
+    """The id of a person, group or key. Empty for everyone or every address."""
     requests_per_minute: Named[int | None]
     tokens_per_minute: Named[int | None]
     tokens_per_day: Named[int | None]
@@ -323,7 +365,7 @@ limits = Table("limits", metadata, LimitColumns)
 
 
 class PriceColumns(TypedColumns):
-    """Of a million tokens."""
+    """Prices of a million tokens."""
 
     model: Named[str] = Column(Text, primary_key=True)
     input: Named[float]

@@ -1,40 +1,44 @@
-"""Full text search over what was said and over titles.
+"""Full-text search over messages and titles.
 
-Triggers of the database keep both tables in step with what they index (see migrations/).
+Database triggers keep both FTS tables up to date (see migrations/).
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
+    Connection,
+    Integer,
     Label,
-    Select,
     Text,
     bindparam,
     column,
+    exists,
     func,
     literal_column,
-    or_,
     select,
     table,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hitsend.store.rows import Found
+from hitsend.store.rows import SearchHit
 from hitsend.store.schema import conversations, messages
 
 SNIPPET: Label[str] = literal_column(
     "snippet(message_search, 0, char(2), char(3), '…', 16)", Text
 ).label("snippet")
 
+MAX_HITS = 2000
+
 message_search = table("message_search", column("rowid"), column("text"))
 title_search = table("title_search", column("rowid"), column("title"))
 
 
 def match_expression(query: str) -> str | None:
-    """FTS5's question for "all of these words, the last perhaps not typed to its end".
+    """Returns the FTS5 expression for all of these words, the last one as a prefix.
 
-    Each word is quoted, so nothing in it is syntax. None where there is no word to look for.
+    Each word is quoted, so nothing in it is syntax. Returns None if there is no word.
     """
     words = query.replace("\0", " ").encode(errors="replace").decode().split()
     quoted = ['"' + word.replace('"', '""') + '"' for word in words if _has_letters(word)]
@@ -45,33 +49,60 @@ def _has_letters(word: str) -> bool:
     return any(char.isalnum() for char in word)
 
 
-def is_found(match: str) -> ColumnElement[bool]:
-    """True of the conversations in whose title or messages the words stand."""
-    titled = select(title_search.c.rowid).where(_matches("title_search", match))
-    return or_(conversations.c.id.in_(_hits(match)), conversations.c.position.in_(titled))
+class Hits(NamedTuple):
+    """What a search found: the newest matches only. A common word is in most messages, and nobody
+    reads that far."""
+
+    newest: Mapping[str, int]
+    """By conversation, the position of its newest matching message."""
+    titles: Sequence[str]
+    """Conversations whose title matches."""
+
+    @property
+    def is_found(self) -> ColumnElement[bool]:
+        """One JSON parameter: SQLAlchemy takes longer for thousands of parameters than the search
+        itself."""
+        ids = msgspec.json.encode([*self.newest, *self.titles]).decode()
+        found = func.json_each(ids).table_valued("value")
+        return conversations.c.id.in_(select(found.c.value))
 
 
-async def snippets(
-    connection: AsyncConnection, match: str, conversation_ids: Sequence[str]
-) -> Mapping[str, Found]:
-    """For each conversation its newest message that has the words, around the words."""
-    newest = (
-        _hits(match)
-        .with_only_columns(func.max(messages.c.position))
-        .where(messages.c.conversation_id.in_(conversation_ids))
-        .group_by(messages.c.conversation_id)
-    )
-    shown = _hits(match).where(message_search.c.rowid.in_(newest))
-    rows = await connection.execute(shown.add_columns(messages.c.id, SNIPPET))
-    return {row.conversation_id: Found(row.id, row.snippet) for row in rows}
-
-
-def _hits(match: str) -> Select[str]:
-    return (
-        select(messages.c.conversation_id)
+def find_hits(connection: Connection, match: str, is_listed: ColumnElement[bool]) -> Hits:
+    # Not a join: SQLite would start from all conversations of the person.
+    in_listed = exists().where(conversations.c.id == messages.c.conversation_id, is_listed)
+    found = connection.execute(
+        select(messages.c.conversation_id, messages.c.position)
         .join(message_search, message_search.c.rowid == messages.c.position)
-        .where(_matches("message_search", match))
+        .where(_matches("message_search", match), in_listed)
+        .order_by(message_search.c.rowid.desc())
+        .limit(MAX_HITS)
     )
+    titles = connection.scalars(
+        select(conversations.c.id)
+        .join(title_search, title_search.c.rowid == conversations.c.position)
+        .where(_matches("title_search", match), is_listed)
+        .order_by(title_search.c.rowid.desc())
+        .limit(MAX_HITS)
+    )
+    newest_first = [(conversation_id, position) for conversation_id, position in found]
+    return Hits(dict(reversed(newest_first)), titles.all())
+
+
+def read_snippets(
+    connection: Connection, match: str, positions: Sequence[int]
+) -> Mapping[str, SearchHit]:
+    """Returns the snippets of these messages, by conversation."""
+    # The plus keeps SQLite from searching once for each position.
+    is_wanted = literal_column("+message_search.rowid", Integer).in_(positions)
+    since = message_search.c.rowid >= min(positions, default=0)
+    query = (
+        select(messages.c.conversation_id, messages.c.id, SNIPPET)
+        .join(message_search, message_search.c.rowid == messages.c.position)
+        .where(_matches("message_search", match), since, is_wanted)
+    )
+    return {
+        row.conversation_id: SearchHit(row.id, row.snippet) for row in connection.execute(query)
+    }
 
 
 def _matches(name: str, match: str) -> ColumnElement[bool]:

@@ -1,60 +1,61 @@
-"""How the words of what was erased leave the index of the search.
+"""Removes the words of deleted messages and titles from the full-text index.
 
-FTS5 only notes beside the words of a row that it is gone. Both go when the pieces of the index
-that hold them are merged. A mark that a trigger sets says that there is something to drop.
+FTS5 only marks the words of a deleted row as deleted; both disappear when the segments that hold
+them are merged. A trigger sets a flag in `meta` when a merge is needed.
 """
 
-from sqlalchemy import Insert, column, delete, func, insert, select, table
+from sqlalchemy import Connection, Insert, column, delete, func, insert, select, table
 
-from hitsend.store.database import Database
+from hitsend.store.database import Database, writes
 from hitsend.store.schema import meta
 
 INDEXES = "message_search", "title_search"
 HAS_ERASED = meta.c.key == "search_has_erased"
-MOST_PAGES = 64
-"""Of one portion. To write them takes a hundredth of a second."""
-REST = 20
-"""So many times as long as it took: all of an index is written anew, however little is dropped."""
+MAX_MERGE_PAGES = 64
+"""Pages written in one transaction, which takes a hundredth of a second."""
+PAUSE_FACTOR = 20
+"""The next merge waits this many times as long as the last one took: every merge rewrites the
+whole index, however little was deleted."""
 
 
 class SearchIndex:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._rests_until = 0.0
+        self._paused_until = 0.0
 
     async def drop_erased(self) -> None:
-        """Looks first: most of the time nothing was erased. What is erased meanwhile sets another
-        mark, and waits for the next time."""
-        begun_at = self._database.now()
-        async with self._database.read() as connection:
-            mark = await connection.scalar(select(meta.c.value).where(HAS_ERASED))
-        if mark is None or begun_at < self._rests_until:
+        """Reads first, because usually nothing was deleted. A deletion during the merge sets a
+        different flag, which the next call handles."""
+        started_at = self._database.now()
+        query = select(meta.c.value).where(HAS_ERASED)
+        flag = await self._database.read(lambda connection: connection.scalar(query))
+        if flag is None or started_at < self._paused_until:
             return
         for name in INDEXES:
             await self._merge(name)
-        if await self._database.empty_log():
-            async with self._database.write() as connection:
-                await connection.execute(delete(meta).where(HAS_ERASED, meta.c.value == mark))
+        if await self._database.truncate_wal():
+            clear = delete(meta).where(HAS_ERASED, meta.c.value == flag)
+            await self._database.write(lambda connection: connection.execute(clear).close())
         now = self._database.now()
-        self._rests_until = now + REST * (now - begun_at)
+        self._paused_until = now + PAUSE_FACTOR * (now - started_at)
 
     async def _merge(self, name: str) -> None:
-        """Portion by portion, until all that was there is one piece."""
-        num_changes = await self._merge_some(name, -MOST_PAGES)
-        # The command itself counts as one.
+        """Merges all segments into one, in small transactions."""
+        num_changes = await self._merge_pages(name, -MAX_MERGE_PAGES)
+        # The command itself counts as one change.
         while num_changes > 1:
-            num_changes = await self._merge_some(name, MOST_PAGES)
+            num_changes = await self._merge_pages(name, MAX_MERGE_PAGES)
 
-    async def _merge_some(self, name: str, num_pages: int) -> int:
-        """Below zero it begins with every piece there is, else it goes on with what was begun.
-        How many rows were changed."""
-        counted = select(func.total_changes())
-        async with self._database.write() as connection:
-            before = (await connection.execute(counted)).scalar_one()
-            await connection.execute(_merging(name, num_pages))
-            return int((await connection.execute(counted)).scalar_one()) - int(before)
+    @writes
+    def _merge_pages(self, connection: Connection, name: str, num_pages: int) -> int:
+        """Returns the number of rows changed. A negative number of pages starts a merge of all
+        segments; a positive one continues it."""
+        count = select(func.total_changes())
+        before = connection.execute(count).scalar_one()
+        connection.execute(_merge_command(name, num_pages))
+        return int(connection.execute(count).scalar_one()) - int(before)
 
 
-def _merging(name: str, num_pages: int) -> Insert:
+def _merge_command(name: str, num_pages: int) -> Insert:
     index = table(name, column(name), column("rank"))
     return insert(index).values({name: "merge", "rank": num_pages})

@@ -1,17 +1,17 @@
-"""The store as a whole: a file, and the nouns kept in it."""
+"""The store: one SQLite file, with an attribute for each kind of thing in it."""
 
 import secrets
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.store.accounts import Accounts
 from hitsend.store.audit import Audit
 from hitsend.store.conversations import Conversations
-from hitsend.store.database import Clock, Database, Sync
+from hitsend.store.database import Clock, Database, Sync, writes
 from hitsend.store.exchanges import Exchanges
 from hitsend.store.experiments import Experiments
 from hitsend.store.feedback import AnswerFeedback
@@ -34,7 +34,7 @@ from hitsend.store.usage import UsageSums
 
 
 class Store:
-    """Safe to use from any number of tasks of one event loop, and of other processes."""
+    """Safe to use from many tasks of one event loop, while other processes use the same file."""
 
     accounts: Accounts
     conversations: Conversations
@@ -59,13 +59,13 @@ class Store:
 
     @classmethod
     async def open(cls, path: Path, sync: Sync = "normal", *, now: Clock = time.time) -> "Store":
-        """Makes the file and its folder where they are not there. Raises StoreDown."""
-        async with AsyncExitStack() as unless_ready:
-            database = Database(path, sync, now)
-            unless_ready.push_async_callback(database.close)
+        """Creates the file and its folder if missing, and migrates the schema. Raises StoreDown."""
+        database = Database(path, sync, now)
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(database.close)
             await database.open()
             await migrate(database)
-            unless_ready.pop_all()
+            on_failure.pop_all()
         return cls(database)
 
     def __init__(self, database: Database) -> None:
@@ -92,20 +92,19 @@ class Store:
         self.turns = Turns(database, self.ledger)
 
     async def close(self) -> None:
-        """Waits for the write under way."""
+        """Waits for the current write to finish."""
         await self._database.close()
 
-    async def check(self) -> None:
-        """Raises StoreDown when nothing can be written. Only a write can tell."""
-        checked = insert(meta).values(key="checked_at", value=str(self._database.now()).encode())
-        changed = {"value": checked.excluded.value}
-        async with self._database.write() as connection:
-            await connection.execute(checked.on_conflict_do_update(["key"], set_=changed))
+    @writes
+    def check(self, connection: Connection) -> None:
+        """Raises StoreDown when the file cannot be written, which only a write can find out."""
+        row = insert(meta).values(key="checked_at", value=str(self._database.now()).encode())
+        connection.execute(row.on_conflict_do_update(["key"], set_={"value": row.excluded.value}))
 
-    async def secret(self, name: str) -> bytes:
-        """32 bytes of chance, the same ones each time."""
-        made = insert(meta).values(key=f"secret:{name}", value=secrets.token_bytes(32))
-        kept = select(meta.c.value).where(meta.c.key == f"secret:{name}")
-        async with self._database.write() as connection:
-            await connection.execute(made.on_conflict_do_nothing())
-            return (await connection.execute(kept)).scalar_one()
+    @writes
+    def secret(self, connection: Connection, name: str) -> bytes:
+        """Returns 32 random bytes, created once per name."""
+        key = f"secret:{name}"
+        row = insert(meta).values(key=key, value=secrets.token_bytes(32))
+        connection.execute(row.on_conflict_do_nothing())
+        return connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar_one()

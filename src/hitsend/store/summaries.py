@@ -1,13 +1,13 @@
-"""Summaries of stretches of conversations. A stretch that two branches share is summed up once."""
+"""Summaries of ranges of messages. Branches that share a range share its summary."""
 
 from collections.abc import Sequence
 from uuid import uuid4
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
 from hitsend.store.context_schema import summaries
-from hitsend.store.conversations import is_here
-from hitsend.store.database import Database
+from hitsend.store.conversations import is_visible_to
+from hitsend.store.database import Database, reads, writes
 from hitsend.store.rows import Summary
 from hitsend.store.schema import conversations
 
@@ -24,16 +24,26 @@ class Summaries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def list(self, conversation_id: str, user_id: str) -> Sequence[Summary]:
-        """All of a conversation, of whichever branch."""
-        theirs = SUMMARY.where(is_here(conversation_id, user_id)).order_by(summaries.c.created_at)
-        async with self._database.read() as connection:
-            return [Summary(*row) for row in await connection.execute(theirs)]
+    @reads
+    def list(self, connection: Connection, conversation_id: str, user_id: str) -> Sequence[Summary]:
+        """Returns the conversation's summaries, of all branches, oldest first."""
+        query = SUMMARY.where(is_visible_to(conversation_id, user_id)).order_by(
+            summaries.c.created_at
+        )
+        return [Summary(*row) for row in connection.execute(query)]
 
-    async def add(self, conversation_id: str, user_id: str, model: str, summary: Summary) -> None:
-        """Nothing where the conversation has gone meanwhile."""
-        there = select(conversations.c.id).where(is_here(conversation_id, user_id))
-        adding = insert(summaries).values(
+    @writes
+    def add(
+        self,
+        connection: Connection,
+        conversation_id: str,
+        user_id: str,
+        model: str,
+        summary: Summary,
+    ) -> None:
+        """Does nothing if the conversation was deleted meanwhile."""
+        exists = select(conversations.c.id).where(is_visible_to(conversation_id, user_id))
+        row = insert(summaries).values(
             id=summary.id,
             conversation_id=conversation_id,
             first_message_id=summary.first_message_id,
@@ -43,9 +53,8 @@ class Summaries:
             model=model,
             created_at=self._database.now(),
         )
-        async with self._database.write() as connection:
-            if await connection.scalar(there) is not None:
-                await connection.execute(adding)
+        if connection.scalar(exists) is not None:
+            connection.execute(row)
 
 
 def new_summary(first_message_id: str, last_message_id: str, level: int, text: str) -> Summary:

@@ -1,72 +1,70 @@
-"""Turns and their logs. What was accepted is stored before it runs; what was said is stored
-before anyone hears it.
+"""Turns and their event logs. A turn is stored before it runs, and an event before anyone sees it.
 
-`append` is the busiest write there is: every word of every answer goes through it.
+`append` is the busiest write: every word of every answer goes through it.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from sqlalchemy import (
     ColumnElement,
+    Connection,
     Integer,
     LargeBinary,
     Row,
     Select,
     and_,
+    bindparam,
     cast,
     exists,
     func,
     insert,
     literal_column,
     select,
-    text,
     update,
 )
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hitsend.crash import crash_here
 from hitsend.errors import Conflict, NotFound, Unauthenticated
 from hitsend.events import Stamped, decode, encode
 from hitsend.messages import Usage
-from hitsend.store.closings import close_turns
-from hitsend.store.conversations import is_here, no_conversation, no_message
-from hitsend.store.database import Database
-from hitsend.store.experiments import take_part
+from hitsend.store.conversations import conversation_not_found, is_visible_to, message_not_found
+from hitsend.store.database import Database, reads, writes
+from hitsend.store.experiments import record_trials
+from hitsend.store.finished_turns import finish_turns
 from hitsend.store.ledger import Ledger
-from hitsend.store.rows import Closing, Entry, NewTurn, TurnRow
+from hitsend.store.prepared import Prepared, driver_of
+from hitsend.store.rows import FinishedTurn, LogEntry, NewTurn, TurnRow
 from hitsend.store.schema import conversations, messages, meta, turn_events, turns, users
 from hitsend.store.sends import (
-    SentBefore,
-    SentSend,
-    check_new,
-    find_same,
+    DuplicateSend,
+    RecordedSend,
+    check_not_sent,
+    delete_expired,
+    find_same_message,
     find_send,
-    forget_old,
-    remember,
+    record_send,
 )
 from hitsend.store.users import is_enabled
 
-MAX_ROWS = 1000
-"""Of one INSERT. SQLite allows 32,766 values in a statement, four to a row."""
+MAX_INSERT_ROWS = 1000
+"""SQLite allows 32,766 values in a statement, and a row has four."""
 
-INSERT = "INSERT OR IGNORE INTO turn_events (turn_id, seq, at_ms, data) VALUES "
+INSERT_EVENTS = "INSERT OR IGNORE INTO turn_events (turn_id, seq, at_ms, data) VALUES "
 
-INSERT_IF_THERE = text(
+INSERT_EVENT_IF_TURN_EXISTS = (
     "INSERT OR IGNORE INTO turn_events (turn_id, seq, at_ms, data) "
-    "SELECT :turn_id, :seq, :at_ms, :data WHERE EXISTS (SELECT 1 FROM turns WHERE id = :turn_id)"
+    "SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM turns WHERE id = ?)"
 )
-
-FEW_EVENTS = 200
 
 MAX_SPEED_ANSWERS = 20
 MAX_RECENT_ANSWERS = 500
 MIN_SPEED_TOKENS = 16
-"""Of an answer too short to tell how fast its model is."""
-FRESH_S = 30.0
+"""Shorter answers say little about a model's speed."""
+SPEEDS_TTL_S = 30.0
 
 RECENT_USAGE = (
     select(messages.c.model, messages.c.usage)
@@ -75,10 +73,60 @@ RECENT_USAGE = (
     .limit(MAX_RECENT_ANSWERS)
 )
 
-BEGUN: ColumnElement[int] = literal_column("turns.rowid")
-"""In the order they began, whatever the clock said."""
+START_ORDER: ColumnElement[int] = literal_column("turns.rowid")
+"""Independent of the clock."""
 
-TURN = tuple(turns.c[name] for name in TurnRow.__struct_fields__)
+TURN_COLUMNS = tuple(turns.c[name] for name in TurnRow.__struct_fields__)
+
+FIND_ENABLED = Prepared(select(users.c.id).where(users.c.id == bindparam("user_id"), is_enabled()))
+
+HAS_MESSAGE = Prepared(
+    select(messages.c.id).where(
+        messages.c.id == bindparam("message_id"),
+        exists().where(
+            conversations.c.id == messages.c.conversation_id,
+            conversations.c.user_id == bindparam("user_id"),
+        ),
+    )
+)
+"""Not a join: SQLite would start from all conversations of the person."""
+
+CREATE_CONVERSATION = Prepared(
+    insert(conversations).values(is_renamed=False, is_archived=False),
+    *("id", "user_id", "title", "created_at", "updated_at", "current_node", "is_temporary"),
+)
+
+IS_VISIBLE = is_visible_to(bindparam("conversation_id"), bindparam("user_id"))
+IN_CONVERSATION = messages.c.conversation_id == conversations.c.id
+FIND_PLACE = Prepared(
+    select(
+        exists().where(IN_CONVERSATION, messages.c.id == bindparam("parent_id")).label("parent"),
+        exists().where(IN_CONVERSATION, messages.c.id == bindparam("message_id")).label("message"),
+    )
+    .select_from(conversations)
+    .where(IS_VISIBLE)
+)
+"""Finds the conversation, and whether it has the parent and has the message already."""
+
+CONTINUE_CONVERSATION = Prepared(
+    update(conversations)
+    .where(IS_VISIBLE)
+    .values(current_node=bindparam("answer_id"), updated_at=bindparam("created_at"))
+)
+
+INSERT_TURN = Prepared(
+    insert(turns).values(
+        state="running", num_input_tokens=0, num_cached_tokens=0, num_output_tokens=0
+    ),
+    *("id", "user_id", "conversation_id", "surface", "action", "model", "answer_id"),
+    *("created_at", "given", "epoch"),
+)
+
+INSERT_MESSAGE = Prepared(
+    insert(messages),
+    *("conversation_id", "turn_id", "created_at", "id", "parent_id", "role", "parts"),
+    *("status", "model"),
+)
 
 
 class Turns:
@@ -88,167 +136,173 @@ class Turns:
         self._speeds: Mapping[str, float] = {}
         self._speeds_until = 0.0
         self.epoch = 0
-        """Which start of the server this is. 0 for a program that runs no turns."""
+        """Counts the starts of the server. 0 in a program that runs no turns."""
 
-    async def begin_epoch(self) -> None:
-        """The server has started: its turns can be told from those of the start before."""
-        counted = upsert(meta).values(key="epoch", value=b"1")
-        more = cast(cast(meta.c.value, Integer) + 1, LargeBinary)
-        counting = counted.on_conflict_do_update(["key"], set_={"value": more})
-        async with self._database.write() as connection:
-            self.epoch = int((await connection.scalars(counting.returning(meta.c.value))).one())
+    @writes
+    def begin_epoch(self, connection: Connection) -> None:
+        """Counts a start of the server, so its turns differ from those of earlier starts."""
+        first = upsert(meta).values(key="epoch", value=b"1")
+        next_epoch = cast(cast(meta.c.value, Integer) + 1, LargeBinary)
+        increment = first.on_conflict_do_update(["key"], set_={"value": next_epoch})
+        self.epoch = int(connection.scalars(increment.returning(meta.c.value)).one())
 
-    async def accept(self, new: NewTurn) -> int:
-        """Asks again who may come in: someone may have been shut out while the prompt was read.
-        Gives back how many tokens its answer may have. Raises SentBefore, KeyReused, and TooFast
-        where it would take more than there is left."""
-        async with self._database.write() as connection:
-            await _check_enabled(connection, new.user_id)
-            await check_new(connection, new, self._database.now())
-            if new.creates_conversation:
-                await _create_conversation(connection, new)
-            elif new.conversation_id is not None:
-                await _continue_conversation(connection, new)
-            await connection.execute(insert(turns).values(_turn(new) | {"epoch": self.epoch}))
-            await remember(connection, new, self._database.now())
-            await take_part(connection, new.turn_id, new.prompts)
-            if new.conversation_id is not None:
-                await connection.execute(insert(messages), list(_messages(new)))
-            crash_here("inserted")
-            return await self._ledger.reserve(connection, new)
+    @writes
+    def accept(self, connection: Connection, new: NewTurn) -> int:
+        """Stores a turn and returns the number of tokens its answer may have.
 
-    async def sent(self, user_id: str, key: str) -> SentSend | None:
-        """What the person asked for under this key, within a day."""
-        async with self._database.read() as connection:
-            return await find_send(connection, user_id, key, self._database.now())
+        Checks again that the account is enabled: it may have been disabled since the request
+        arrived. Raises DuplicateSend, KeyReused, or TooFast when too few tokens are left.
+        """
+        _check_enabled(connection, new.user_id)
+        check_not_sent(connection, new, self._database.now())
+        if new.creates_conversation:
+            _create_conversation(connection, new)
+        elif new.conversation_id is not None:
+            _continue_conversation(connection, new)
+        INSERT_TURN.run(connection, **_turn_row(new), epoch=self.epoch)
+        record_send(connection, new, self._database.now())
+        record_trials(connection, new.turn_id, new.prompts)
+        if new.conversation_id is not None:
+            INSERT_MESSAGE.run_many(connection, _message_rows(new))
+        crash_here("inserted")
+        return self._ledger.reserve(connection, new)
 
-    async def forget_sends(self) -> None:
-        """Those that are too old to be asked for again."""
-        await forget_old(self._database)
+    @reads
+    def find_send(self, connection: Connection, user_id: str, key: str) -> RecordedSend | None:
+        """Returns the Send accepted under this idempotency key within a day."""
+        return find_send(connection, user_id, key, self._database.now())
 
-    async def append(self, entries: Sequence[Entry], closings: Sequence[Closing] = ()) -> None:
-        """All of it or nothing. What belongs to a turn that was deleted is left out."""
-        if not closings and 0 < len(entries) <= MAX_ROWS:
+    async def delete_expired_sends(self) -> None:
+        await delete_expired(self._database)
+
+    async def append(
+        self, entries: Sequence[LogEntry], finished: Sequence[FinishedTurn] = ()
+    ) -> None:
+        """Stores everything or nothing, except that entries of deleted turns are dropped."""
+        if not finished and 0 < len(entries) <= MAX_INSERT_ROWS:
             try:
-                return await self._append_alone(entries)
+                return await self._insert_events(entries)
             except IntegrityError:
-                # A turn among them was deleted, perhaps. The others' words are kept below;
-                # if it was anything else, the same error comes again.
-                return await self._append(entries, closings)
-        return await self._append(entries, closings)
+                # Probably one of the turns was deleted: the transaction below keeps the other
+                # turns' events. Any other cause raises the same error again.
+                return await self._append_in_transaction(entries, finished)
+        return await self._append_in_transaction(entries, finished)
 
-    async def _append_alone(self, entries: Sequence[Entry]) -> None:
-        values: list[object] = []
-        for entry in entries:
-            stamped = entry.stamped
-            values += (entry.turn_id, stamped.seq, stamped.at_ms, encode(stamped.event))
+    async def _insert_events(self, entries: Sequence[LogEntry]) -> None:
+        values = list(chain.from_iterable(map(_event_row, entries)))
         rows = ",".join(["(?,?,?,?)"] * len(entries))
-        await self._database.write_one(INSERT + rows, values)
+        await self._database.write_statement(INSERT_EVENTS + rows, values)
 
-    async def _append(self, entries: Sequence[Entry], closings: Sequence[Closing]) -> None:
-        rows = [
-            {
-                "turn_id": entry.turn_id,
-                "seq": entry.stamped.seq,
-                "at_ms": entry.stamped.at_ms,
-                "data": encode(entry.stamped.event),
-            }
-            for entry in entries
-        ]
-        async with self._database.write() as connection:
-            if rows:
-                await connection.execute(INSERT_IF_THERE, rows)
-            if closings:
-                crash_here("mid-commit")
-                await close_turns(connection, closings)
+    @writes
+    def _append_in_transaction(
+        self, connection: Connection, entries: Sequence[LogEntry], finished: Sequence[FinishedTurn]
+    ) -> None:
+        rows = ((*_event_row(entry), entry.turn_id) for entry in entries)
+        driver_of(connection).executemany(INSERT_EVENT_IF_TURN_EXISTS, rows)
+        if finished:
+            crash_here("mid-commit")
+            finish_turns(connection, finished)
 
-    async def get(self, turn_id: str, user_id: str) -> TurnRow:
-        theirs = _theirs(turn_id, user_id).with_only_columns(*TURN)
-        async with self._database.read() as connection:
-            row = (await connection.execute(theirs)).one_or_none()
+    @reads
+    def get(self, connection: Connection, turn_id: str, user_id: str) -> TurnRow:
+        query = _select_own(turn_id, user_id).with_only_columns(*TURN_COLUMNS)
+        row = connection.execute(query).one_or_none()
         if row is None:
-            raise no_turn()
+            raise turn_not_found()
         return TurnRow(*row)
 
-    async def events(
-        self, turn_id: str, user_id: str, after: int = 0, most: int | None = None
+    @reads
+    def events(
+        self,
+        connection: Connection,
+        turn_id: str,
+        user_id: str,
+        after: int = 0,
+        limit: int | None = None,
     ) -> list[Stamped]:
-        async with self._database.read() as connection:
-            if await connection.scalar(_theirs(turn_id, user_id)) is None:
-                raise no_turn()
-            rows = await _log(connection, turn_id, after, most)
-        return await _decoded(rows)
+        if connection.scalar(_select_own(turn_id, user_id)) is None:
+            raise turn_not_found()
+        return _decode_events(_read_log(connection, turn_id, after, limit))
 
-    async def newest(self, conversation_id: str, user_id: str) -> str | None:
-        """The turn that began last in a conversation, if any was begun here. Raises NotFound."""
-        in_it = turns.c.conversation_id == conversations.c.id
-        begun_here = and_(in_it, turns.c.surface != "import")
-        latest = (
+    @reads
+    def find_newest(self, connection: Connection, conversation_id: str, user_id: str) -> str | None:
+        """Returns the last turn of a conversation, or None when all of it was imported. Raises
+        NotFound."""
+        in_conversation = turns.c.conversation_id == conversations.c.id
+        is_native = and_(in_conversation, turns.c.surface != "import")
+        newest = (
             select(turns.c.id)
-            .outerjoin_from(conversations, turns, begun_here)
-            .where(is_here(conversation_id, user_id))
-            .order_by(BEGUN.desc())
+            .outerjoin_from(conversations, turns, is_native)
+            .where(is_visible_to(conversation_id, user_id))
+            .order_by(START_ORDER.desc())
             .limit(1)
         )
-        async with self._database.read() as connection:
-            row = (await connection.execute(latest)).one_or_none()
+        row = connection.execute(newest).one_or_none()
         if row is None:
-            raise no_conversation()
+            raise conversation_not_found()
         return row[0]
 
-    async def last_seq(self, turn_id: str, user_id: str) -> int:
-        """The number of the newest event that is stored. Raises NotFound."""
+    @reads
+    def last_seq(self, connection: Connection, turn_id: str, user_id: str) -> int:
+        """Returns the number of the newest stored event. Raises NotFound."""
         last = select(func.max(turn_events.c.seq)).where(turn_events.c.turn_id == turn_id)
-        async with self._database.read() as connection:
-            if await connection.scalar(_theirs(turn_id, user_id)) is None:
-                raise no_turn()
-            return await connection.scalar(last) or 0
+        if connection.scalar(_select_own(turn_id, user_id)) is None:
+            raise turn_not_found()
+        return connection.scalar(last) or 0
 
     async def speeds(self) -> Mapping[str, float]:
-        """Tokens a second of each model's last answers, as it decoded them. At most 30 s old."""
+        """Returns each model's decoding speed in tokens a second, cached for 30 s."""
         if self._database.now() >= self._speeds_until:
-            self._speeds = _speeds(await self.usages())
-            self._speeds_until = self._database.now() + FRESH_S
+            self._speeds = _average_speeds(await self.usages())
+            self._speeds_until = self._database.now() + SPEEDS_TTL_S
         return self._speeds
 
-    async def usages(self) -> list[tuple[str, Usage]]:
-        """What the last answers in conversations took, and of which model; the newest first."""
-        async with self._database.read() as connection:
-            rows = await connection.execute(RECENT_USAGE)
-            return [(model, usage) for model, usage in rows if model and usage]
+    @reads
+    def usages(self, connection: Connection) -> list[tuple[str, Usage]]:
+        """Returns model and usage of the last answers in conversations, newest first."""
+        rows = connection.execute(RECENT_USAGE)
+        return [(model, usage) for model, usage in rows if model and usage]
 
-    async def logs(self, turn_ids: Collection[str]) -> dict[str, list[Stamped]]:
-        """For recovery at start, many in one read: asks nobody's leave, so no route may use it."""
-        ordered = (turn_events.c.turn_id, turn_events.c.seq)
-        wanted = (
-            select(*ordered, turn_events.c.at_ms, turn_events.c.data)
+    @reads
+    def logs(self, connection: Connection, turn_ids: Collection[str]) -> dict[str, list[Stamped]]:
+        """Reads many logs at once, for recovery at start.
+
+        NOTE: does not check the owner, so no route may use it.
+        """
+        key = (turn_events.c.turn_id, turn_events.c.seq)
+        query = (
+            select(*key, turn_events.c.at_ms, turn_events.c.data)
             .where(turn_events.c.turn_id.in_(turn_ids))
-            .order_by(*ordered)
+            .order_by(*key)
         )
-        async with self._database.read() as connection:
-            rows = (await connection.execute(wanted)).all()
-        return await asyncio.to_thread(_logs, turn_ids, rows)
+        return _decode_logs(turn_ids, connection.execute(query).all())
 
-    async def unfinished(self) -> list[TurnRow]:
-        """Turns a crash left running, the oldest first."""
-        left = select(*TURN).where(turns.c.state == "running").order_by(BEGUN)
-        async with self._database.read() as connection:
-            return [TurnRow(*row) for row in await connection.execute(left)]
+    @reads
+    def list_running(self, connection: Connection) -> list[TurnRow]:
+        """Returns the running turns, oldest first. At start, a crash left them."""
+        running = select(*TURN_COLUMNS).where(turns.c.state == "running").order_by(START_ORDER)
+        return [TurnRow(*row) for row in connection.execute(running)]
 
 
-async def _sent_already(connection: AsyncConnection, new: NewTurn) -> SentBefore | Conflict:
-    """Under another key the same message is the same turn, as long as nothing else is asked."""
-    if turn_id := await find_same(connection, new):
-        return SentBefore(turn_id)
+def _event_row(entry: LogEntry) -> tuple[str, int, float, bytes]:
+    stamped = entry.stamped
+    return entry.turn_id, stamped.seq, stamped.at_ms, encode(stamped.event)
+
+
+def _duplicate_error(connection: Connection, new: NewTurn) -> DuplicateSend | Conflict:
+    """The same request under another idempotency key is a duplicate; a different request with
+    the same message id is a conflict."""
+    if turn_id := find_same_message(connection, new):
+        return DuplicateSend(turn_id)
     return Conflict("This message was sent already.", param="messages")
 
 
-def no_turn() -> NotFound:
+def turn_not_found() -> NotFound:
     return NotFound("There is no such turn.", param="turn_exchange_id")
 
 
-def _theirs(turn_id: str, user_id: str) -> Select[str]:
-    """Of an API call, or of a conversation that is not hidden."""
+def _select_own(turn_id: str, user_id: str) -> Select[str]:
+    """Selects the turn if it is the person's and its conversation, if any, is not hidden."""
     in_conversation = turns.c.conversation_id == conversations.c.id
     return (
         select(turns.c.id)
@@ -258,50 +312,43 @@ def _theirs(turn_id: str, user_id: str) -> Select[str]:
     )
 
 
-async def _check_enabled(connection: AsyncConnection, user_id: str) -> None:
-    enabled = select(users.c.id).where(users.c.id == user_id, is_enabled())
-    if await connection.scalar(enabled) is None:
+def _check_enabled(connection: Connection, user_id: str) -> None:
+    if FIND_ENABLED.first(connection, user_id=user_id) is None:
         raise Unauthenticated("This account may no longer come in. Ask an administrator.")
 
 
-def _speeds(recent: Iterable[tuple[str, Usage]]) -> Mapping[str, float]:
-    """Of whatever is recent, the newest first."""
-    told: dict[str, list[Usage]] = defaultdict(list)
-    for model, usage in recent:
+def _average_speeds(newest_first: Iterable[tuple[str, Usage]]) -> Mapping[str, float]:
+    by_model: dict[str, list[Usage]] = defaultdict(list)
+    for model, usage in newest_first:
         if usage.num_output_tokens >= MIN_SPEED_TOKENS and usage.decode_ms > 0:
-            told[model].append(usage)
-    return {model: _speed(usages[:MAX_SPEED_ANSWERS]) for model, usages in told.items()}
+            by_model[model].append(usage)
+    return {
+        model: _tokens_per_second(usages[:MAX_SPEED_ANSWERS]) for model, usages in by_model.items()
+    }
 
 
-def _speed(usages: Sequence[Usage]) -> float:
+def _tokens_per_second(usages: Sequence[Usage]) -> float:
     num_tokens = sum(usage.num_output_tokens for usage in usages)
     return round(1000 * num_tokens / sum(usage.decode_ms for usage in usages), 1)
 
 
-async def _log(
-    connection: AsyncConnection, turn_id: str, after: int, most: int | None
+def _read_log(
+    connection: Connection, turn_id: str, after: int, limit: int | None
 ) -> Sequence[Row[int, float, bytes]]:
-    log = (
+    query = (
         select(turn_events.c.seq, turn_events.c.at_ms, turn_events.c.data)
         .where(turn_events.c.turn_id == turn_id, turn_events.c.seq > after)
         .order_by(turn_events.c.seq)
-        .limit(most)
+        .limit(limit)
     )
-    return (await connection.execute(log)).all()
+    return connection.execute(query).all()
 
 
-async def _decoded(rows: Sequence[Row[int, float, bytes]]) -> list[Stamped]:
-    """A long log takes a tenth of a second: not on the event loop, where everyone would wait."""
-    if len(rows) <= FEW_EVENTS:
-        return _events(rows)
-    return await asyncio.to_thread(_events, rows)
-
-
-def _events(rows: Sequence[Row[int, float, bytes]]) -> list[Stamped]:
+def _decode_events(rows: Sequence[Row[int, float, bytes]]) -> list[Stamped]:
     return [Stamped(seq, at_ms, decode(data)) for seq, at_ms, data in rows]
 
 
-def _logs(
+def _decode_logs(
     turn_ids: Collection[str], rows: Sequence[Row[str, int, float, bytes]]
 ) -> dict[str, list[Stamped]]:
     logs: dict[str, list[Stamped]] = {turn_id: [] for turn_id in turn_ids}
@@ -310,53 +357,39 @@ def _logs(
     return logs
 
 
-async def _create_conversation(connection: AsyncConnection, new: NewTurn) -> None:
-    is_sent = exists().where(
-        messages.c.id == new.message_id,
-        messages.c.conversation_id == conversations.c.id,
-        conversations.c.user_id == new.user_id,
-    )
-    if await connection.scalar(select(is_sent)):
-        raise await _sent_already(connection, new)
-    await connection.execute(
-        insert(conversations).values(
-            id=new.conversation_id,
-            user_id=new.user_id,
-            title=new.title,
-            is_renamed=False,
-            created_at=new.created_at,
-            updated_at=new.created_at,
-            current_node=new.answer_id,
-            is_archived=False,
-            is_temporary=new.is_temporary,
-        )
+def _create_conversation(connection: Connection, new: NewTurn) -> None:
+    if HAS_MESSAGE.first(connection, message_id=new.message_id, user_id=new.user_id):
+        raise _duplicate_error(connection, new)
+    CREATE_CONVERSATION.run(
+        connection,
+        id=new.conversation_id,
+        user_id=new.user_id,
+        title=new.title,
+        created_at=new.created_at,
+        updated_at=new.created_at,
+        current_node=new.answer_id,
+        is_temporary=new.is_temporary,
     )
 
 
-async def _continue_conversation(connection: AsyncConnection, new: NewTurn) -> None:
-    assert new.conversation_id is not None
-    theirs = is_here(new.conversation_id, new.user_id)
-    in_it = messages.c.conversation_id == conversations.c.id
-    has_parent = exists().where(in_it, messages.c.id == new.parent_id)
-    has_message = exists().where(in_it, messages.c.id == new.message_id)
-    found = await connection.execute(
-        select(has_parent, has_message).select_from(conversations).where(theirs)
+def _continue_conversation(connection: Connection, new: NewTurn) -> None:
+    conversation = {"conversation_id": new.conversation_id, "user_id": new.user_id}
+    row = FIND_PLACE.first(
+        connection, parent_id=new.parent_id, message_id=new.message_id, **conversation
     )
-    row = found.one_or_none()
     if row is None:
-        raise no_conversation()
-    if new.parent_id is not None and not row[0]:
-        raise no_message()
-    if row[1]:
-        raise await _sent_already(connection, new)
-    await connection.execute(
-        update(conversations)
-        .where(theirs)
-        .values(current_node=new.answer_id, updated_at=new.created_at)
+        raise conversation_not_found()
+    has_parent, has_message = row
+    if new.parent_id is not None and not has_parent:
+        raise message_not_found()
+    if has_message:
+        raise _duplicate_error(connection, new)
+    CONTINUE_CONVERSATION.run(
+        connection, answer_id=new.answer_id, created_at=new.created_at, **conversation
     )
 
 
-def _turn(new: NewTurn) -> dict[str, object]:
+def _turn_row(new: NewTurn) -> dict[str, object]:
     return {
         "id": new.turn_id,
         "user_id": new.user_id,
@@ -365,24 +398,20 @@ def _turn(new: NewTurn) -> dict[str, object]:
         "action": new.action,
         "model": new.model,
         "answer_id": new.answer_id,
-        "state": "running",
         "created_at": new.created_at,
-        "num_input_tokens": 0,
-        "num_cached_tokens": 0,
-        "num_output_tokens": 0,
         "given": new.given or None,
     }
 
 
-def _messages(new: NewTurn) -> Iterable[dict[str, object]]:
-    """What the person says, if anything, and the answer that is yet to be written."""
-    both = {
+def _message_rows(new: NewTurn) -> Iterable[dict[str, object]]:
+    """The person's message, if there is one, and the empty answer."""
+    common = {
         "conversation_id": new.conversation_id,
         "turn_id": new.turn_id,
         "created_at": new.created_at,
     }
     if new.message_id is not None:
-        yield both | {
+        yield common | {
             "id": new.message_id,
             "parent_id": new.parent_id,
             "role": "user",
@@ -390,7 +419,7 @@ def _messages(new: NewTurn) -> Iterable[dict[str, object]]:
             "status": "finished",
             "model": None,
         }
-    yield both | {
+    yield common | {
         "id": new.answer_id,
         "parent_id": new.message_id or new.parent_id,
         "role": "assistant",

@@ -1,4 +1,4 @@
-"""Pure encoders and decoders: every view of the turn log, and every request body.
+"""Pure encoders and decoders for turn streams, request bodies and WebSocket frames.
 
-Nothing here does I/O, reads a clock or knows a web framework: values in, bytes out.
+Values in, bytes out: no I/O, no clock, no web framework.
 """

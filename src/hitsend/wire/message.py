@@ -1,6 +1,6 @@
-"""The Message object people know from ChatGPT's web API, made from what was said.
+"""The Message object of ChatGPT's web API.
 
-Stored and streamed messages come out of the same function, so they cannot differ.
+`build_message` makes stored and streamed messages alike, so they cannot differ.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from hitsend.messages import (
     ToolResult,
     Usage,
 )
-from hitsend.transcript import Said, Status
+from hitsend.transcript import FoldedMessage, Status
 from hitsend.wire.problem import Problem
 
 WireStatus: TypeAlias = Literal[
@@ -29,13 +29,13 @@ WireStatus: TypeAlias = Literal[
 ]
 FinishType: TypeAlias = Literal["stop", "max_tokens", "interrupted", "tool_calls", "failed"]
 
-STATUS: dict[Status, WireStatus] = {
+STATUSES: dict[Status, WireStatus] = {
     "in_progress": "in_progress",
     "finished": "finished_successfully",
     "partial": "finished_partial_completion",
     "failed": "failed",
 }
-FINISH: dict[Ending, FinishType] = {
+FINISH_TYPES: dict[Ending, FinishType] = {
     "stop": "stop",
     "length": "max_tokens",
     "tool_calls": "tool_calls",
@@ -46,16 +46,16 @@ FINISH: dict[Ending, FinishType] = {
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where a message came from: what is true of it besides what was said."""
+    """The turn of a message, and what its events do not say."""
 
     turn_id: str | None
-    """None where there is no turn to look into, or none that the reader may look into."""
+    """None for an imported message, and for a reader who may not inspect the turn."""
     model: str
     created_at: float | None
     feedback: Feedback | None = None
 
     @classmethod
-    def of(cls, turn: TurnStarted) -> Self:
+    def from_turn(cls, turn: TurnStarted) -> Self:
         return cls(turn.turn_id, turn.model, turn.created_at)
 
 
@@ -73,13 +73,13 @@ class Content(msgspec.Struct, frozen=True):
 class FinishDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     type: FinishType
     reason: Ending
-    """What we call it: `interrupted` may be the person's doing or ours."""
+    """hitsend's own name: the type `interrupted` covers both `stopped` and `interrupted`."""
     message: str | None = None
-    """Why it failed, as the person was told."""
+    """Why it failed, in the words shown to the user."""
 
 
-class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a message only once it has ended."""
+class EndMetadata(msgspec.Struct, frozen=True, kw_only=True):
+    """Metadata known only after the message has ended."""
 
     finish_details: FinishDetails | UnsetType = UNSET
     is_complete: bool | UnsetType = UNSET
@@ -87,7 +87,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | UnsetType = UNSET
 
 
-class Metadata(Closing, frozen=True, kw_only=True):
+class Metadata(EndMetadata, frozen=True, kw_only=True):
     parent_id: str | None
     turn_exchange_id: str | UnsetType = UNSET
     model_slug: str | UnsetType = UNSET
@@ -96,7 +96,7 @@ class Metadata(Closing, frozen=True, kw_only=True):
     seen: Seen | UnsetType = UNSET
     is_visually_hidden_from_conversation: bool | UnsetType = UNSET
     seen_source: Source | UnsetType = UNSET
-    """Of a hidden message: which part of the prompt it stands for."""
+    """For a hidden message: the part of the prompt it stands for."""
     seen_ids: tuple[str, ...] | UnsetType = UNSET
 
 
@@ -107,7 +107,7 @@ class WireMessage(msgspec.Struct, frozen=True, kw_only=True):
     update_time: None = None
     content: Content
     status: WireStatus
-    end_turn: Literal[True] | None
+    end_turn: bool | None
     weight: float = 1.0
     metadata: Metadata
     recipient: Literal["all"] = "all"
@@ -115,42 +115,42 @@ class WireMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """A message as it travels."""
+    """A message with its conversation, as streamed."""
 
     message: WireMessage | None
-    """None when a turn failed before anything was said."""
+    """None when a turn failed before its first message."""
     conversation_id: str
     error: Problem | None = None
 
 
-def message(said: Said, origin: Origin) -> WireMessage:
-    is_answer = said.role == "assistant"
+def build_message(message: FoldedMessage, origin: Origin) -> WireMessage:
+    is_answer = message.role == "assistant"
     return WireMessage(
-        id=said.message_id,
-        author=Author(said.role),
+        id=message.message_id,
+        author=Author(message.role),
         create_time=origin.created_at,
-        content=Content((said.text if is_answer else text_of(said.parts),)),
-        status=STATUS[said.status],
-        end_turn=end_turn(said),
+        content=Content((message.text if is_answer else visible_text(message.parts),)),
+        status=STATUSES[message.status],
+        end_turn=end_turn_flag(message),
         metadata=Metadata(
-            parent_id=said.parent_id,
+            parent_id=message.parent_id,
             turn_exchange_id=origin.turn_id or UNSET,
             model_slug=origin.model if is_answer else UNSET,
-            tool_calls=tool_calls(said) or UNSET,
+            tool_calls=get_tool_calls(message) or UNSET,
             feedback=origin.feedback or UNSET,
-            seen=said.seen or UNSET,
-            **msgspec.structs.asdict(closing(said)),
+            seen=message.seen or UNSET,
+            **msgspec.structs.asdict(build_end_metadata(message)),
         ),
         channel="final" if is_answer else None,
     )
 
 
-def text_of(parts: Iterable[Part]) -> str:
-    """What a person reads of it: the words, and what a tool brought back."""
-    return "".join(_shown(part) for part in parts)
+def visible_text(parts: Iterable[Part]) -> str:
+    """Joins the text and the tool outputs of the parts."""
+    return "".join(_part_text(part) for part in parts)
 
 
-def _shown(part: Part) -> str:
+def _part_text(part: Part) -> str:
     match part:
         case Text(text=text):
             return text
@@ -162,22 +162,22 @@ def _shown(part: Part) -> str:
             assert_never(part)
 
 
-def tool_calls(said: Said) -> tuple[ToolCall, ...]:
-    return tuple(part for part in said.parts if isinstance(part, ToolCall))
+def get_tool_calls(message: FoldedMessage) -> tuple[ToolCall, ...]:
+    return tuple(part for part in message.parts if isinstance(part, ToolCall))
 
 
-def end_turn(said: Said) -> Literal[True] | None:
-    """True of the answer that ends its turn: after a tool call another one follows."""
-    return None if said.ending in (None, "tool_calls") else True
+def end_turn_flag(message: FoldedMessage) -> bool | None:
+    """True for the answer that ends its turn: after a tool call another answer follows."""
+    return None if message.ending in (None, "tool_calls") else True
 
 
-def closing(said: Said) -> Closing:
-    """Empty for a message that has no ending: one being written, or a person's."""
-    if said.ending is None:
-        return Closing()
-    return Closing(
-        finish_details=FinishDetails(FINISH[said.ending], said.ending, said.problem),
-        is_complete=said.status == "finished",
-        token_count=said.usage.num_output_tokens if said.usage else UNSET,
-        usage=said.usage or UNSET,
+def build_end_metadata(message: FoldedMessage) -> EndMetadata:
+    """Empty for a message without an ending: an answer in progress, or a user's."""
+    if message.ending is None:
+        return EndMetadata()
+    return EndMetadata(
+        finish_details=FinishDetails(FINISH_TYPES[message.ending], message.ending, message.problem),
+        is_complete=message.status == "finished",
+        token_count=message.usage.num_output_tokens if message.usage else UNSET,
+        usage=message.usage or UNSET,
     )

@@ -1,6 +1,6 @@
-"""A turn in OpenAI's shapes: a chat completion, in chunks or whole, and the list of models.
+"""Encodes a turn as an OpenAI chat completion, streamed or whole, and the list of models.
 
-Only what goes out; `openai_request` reads what comes in.
+`openai_request` parses the requests.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,54 +34,55 @@ from hitsend.events import (
     TurnStarted,
 )
 from hitsend.messages import Token, ToolCall, Usage
+from hitsend.sse import encode_frame
 from hitsend.transcript import Transcript
-from hitsend.wire import openai_shapes as shapes
-from hitsend.wire.coalesce import coalesced
-from hitsend.wire.message import tool_calls
-from hitsend.wire.outline import Outline
-from hitsend.wire.problem import error_of, problem
-from hitsend.wire.sse import frame
+from hitsend.wire import openai_response as response
+from hitsend.wire.coalesce import coalesce_text
+from hitsend.wire.message import get_tool_calls
+from hitsend.wire.problem import ErrorBody, describe_error, error_from_failure
+from hitsend.wire.textless_fold import TextlessFold
 
-FINISH: dict[Ending | None, shapes.FinishReason] = {
+FINISH_REASONS: dict[Ending | None, response.FinishReason] = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_calls",
     "stopped": "stop",
 }
 
-UNLIKELY = -9999.0
-"""What OpenAI says of a token whose probability is not known."""
+UNKNOWN_LOGPROB = -9999.0
+"""OpenAI's value for a token whose probability is not known."""
 
 
 class ChunkView:
-    """`num_logprobs` is how many alternatives to show for each token; None shows no
-    probabilities at all."""
+    """`num_logprobs` is the number of alternatives per token; None shows no probabilities."""
 
     def __init__(self, *, include_usage: bool = False, num_logprobs: int | None = None) -> None:
         self._include_usage = include_usage
         self._num_logprobs = num_logprobs
-        self._outline = Outline()
+        self._fold = TextlessFold()
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
-        return b"".join(self.pieces(batch))
+        return b"".join(self.encode_chunks(batch))
 
-    def pieces(self, batch: Sequence[Stamped]) -> Iterator[bytes]:
-        """The same, little by little: what is not asked for is not made yet."""
-        return (piece for stamped in coalesced(batch) for piece in self._pieces(stamped.event))
+    def encode_chunks(self, batch: Sequence[Stamped]) -> Iterator[bytes]:
+        """Encodes lazily: a chunk that nobody asks for is not made."""
+        return (
+            chunk for stamped in coalesce_text(batch) for chunk in self._event_chunks(stamped.event)
+        )
 
-    def _pieces(self, event: AnyEvent) -> list[bytes]:
-        is_end = self._outline.take(event)
+    def _event_chunks(self, event: AnyEvent) -> list[bytes]:
+        has_ended = self._fold.apply(event)
         match event:
             case TextArrived():
-                return self._text(event)
+                return self._text_chunks(event)
             case AnswerStarted():
-                return [self._chunk(shapes.Delta(role="assistant", content=""))]
+                return [self._chunk(response.Delta(role="assistant", content=""))]
             case ToolCallArrived(call=call):
-                return [self._call(call)]
+                return [self._tool_call_chunk(call)]
             case AnswerFinished():
-                return self._finished() if is_end else []
+                return self._finish_chunks() if has_ended else []
             case TurnFinished() | TurnFailed():
-                return self._ended(is_end)
+                return self._turn_end_chunks(has_ended)
             case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
                 return []
             case PromptWarmed() | MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
@@ -91,118 +92,122 @@ class ChunkView:
             case _:
                 assert_never(event)
 
-    def _text(self, event: TextArrived) -> list[bytes]:
-        logprobs = _logprobs(event.tokens, self._num_logprobs)
+    def _text_chunks(self, event: TextArrived) -> list[bytes]:
+        logprobs = _build_logprobs(event.tokens, self._num_logprobs)
         if not event.text and not (logprobs and logprobs.content):
             return []
-        return [self._chunk(shapes.Delta(content=event.text), logprobs=logprobs)]
+        return [self._chunk(response.Delta(content=event.text), logprobs=logprobs)]
 
-    def _call(self, call: ToolCall) -> bytes:
-        index = len(tool_calls(self._outline.last)) - 1
-        function = shapes.Function(call.tool, call.arguments)
-        chunk = shapes.FunctionCallChunk(call.call_id, function, index=index)
-        return self._chunk(shapes.Delta(tool_calls=(chunk,)))
+    def _tool_call_chunk(self, call: ToolCall) -> bytes:
+        index = len(get_tool_calls(self._fold.last_message)) - 1
+        function = response.Function(call.tool, call.arguments)
+        chunk = response.FunctionCallChunk(call.call_id, function, index=index)
+        return self._chunk(response.Delta(tool_calls=(chunk,)))
 
-    def _ended(self, is_open: bool) -> list[bytes]:
-        if error := _error_of(self._outline.transcript):
-            return [frame(_json({"error": problem(error)}))]
-        return self._finished() if is_open else []
+    def _turn_end_chunks(self, has_ended: bool) -> list[bytes]:
+        if error := _find_error(self._fold.transcript):
+            return [encode_frame(_encode_json(ErrorBody(describe_error(error))))]
+        return self._finish_chunks() if has_ended else []
 
-    def _finished(self) -> list[bytes]:
-        said = self._outline.last
-        if said.ending not in FINISH:
-            return []  # the error that follows is what ends the stream
-        finish = self._chunk(shapes.Delta(), finish_reason=FINISH[said.ending])
+    def _finish_chunks(self) -> list[bytes]:
+        answer = self._fold.last_message
+        if answer.ending not in FINISH_REASONS:
+            return []  # an error chunk follows and ends the stream
+        finish = self._chunk(response.Delta(), finish_reason=FINISH_REASONS[answer.ending])
         if not self._include_usage:
             return [finish]
-        return [finish, self._framed((), _usage(said.usage or Usage()))]
+        return [finish, self._encode((), _build_usage(answer.usage or Usage()))]
 
     def _chunk(
         self,
-        delta: shapes.Delta,
-        finish_reason: shapes.FinishReason | None = None,
-        logprobs: shapes.Logprobs | None = None,
+        delta: response.Delta,
+        finish_reason: response.FinishReason | None = None,
+        logprobs: response.Logprobs | None = None,
     ) -> bytes:
-        choice = shapes.ChunkChoice(delta, logprobs=logprobs, finish_reason=finish_reason)
-        return self._framed((choice,), None if self._include_usage else UNSET)
+        choice = response.ChunkChoice(delta, logprobs=logprobs, finish_reason=finish_reason)
+        return self._encode((choice,), None if self._include_usage else UNSET)
 
-    def _framed(
+    def _encode(
         self,
-        choices: tuple[shapes.ChunkChoice, ...],
-        usage: shapes.CompletionUsage | msgspec.UnsetType | None,
+        choices: tuple[response.ChunkChoice, ...],
+        usage: response.CompletionUsage | msgspec.UnsetType | None,
     ) -> bytes:
-        turn = self._outline.turn
-        chunk = shapes.Chunk(_id(turn), int(turn.created_at), turn.model, choices, usage)
-        return frame(_json(chunk))
+        turn = self._fold.turn
+        chunk = response.Chunk(
+            _completion_id(turn), int(turn.created_at), turn.model, choices, usage
+        )
+        return encode_frame(_encode_json(chunk))
 
 
-def completion(log: Sequence[Stamped], num_logprobs: int | None = None) -> shapes.Completion:
-    """The whole answer of a turn that has ended. Raises what the turn failed with."""
-    events = [stamped.event for stamped in coalesced(log, max_chars=None)]
-    said = transcript.fold(events)
-    if error := _error_of(said):
+def build_completion(
+    log: Sequence[Stamped], num_logprobs: int | None = None
+) -> response.Completion:
+    """Returns the whole answer of an ended turn. Raises the error the turn failed with."""
+    events = [stamped.event for stamped in coalesce_text(log, max_chars=None)]
+    folded = transcript.fold(events)
+    if error := _find_error(folded):
         raise error
     turn = next(event for event in events if isinstance(event, TurnStarted))
-    answer = said.messages[-1]
+    answer = folded.messages[-1]
     calls = tuple(
-        shapes.FunctionCall(call.call_id, shapes.Function(call.tool, call.arguments))
-        for call in tool_calls(answer)
+        response.FunctionCall(call.call_id, response.Function(call.tool, call.arguments))
+        for call in get_tool_calls(answer)
     )
-    message = shapes.AnswerMessage(answer.text or (None if calls else ""), calls or UNSET)
+    message = response.AnswerMessage(answer.text or (None if calls else ""), calls or UNSET)
     arrivals = (event.tokens for event in events if isinstance(event, TextArrived))
-    logprobs = _logprobs([token for tokens in arrivals for token in tokens], num_logprobs)
-    return shapes.Completion(
-        _id(turn),
+    logprobs = _build_logprobs([token for tokens in arrivals for token in tokens], num_logprobs)
+    return response.Completion(
+        _completion_id(turn),
         int(turn.created_at),
         turn.model,
-        (shapes.Choice(message, FINISH[answer.ending], logprobs),),
-        _usage(answer.usage or Usage()),
+        (response.Choice(message, FINISH_REASONS[answer.ending], logprobs),),
+        _build_usage(answer.usage or Usage()),
     )
 
 
-def models_list(names: Iterable[str], created: int) -> shapes.ModelList:
-    return shapes.ModelList(tuple(shapes.Model(name, created) for name in names))
+def build_model_list(names: Iterable[str], created: int) -> response.ModelList:
+    return response.ModelList(tuple(response.Model(name, created) for name in names))
 
 
-def _error_of(said: Transcript) -> HitsendError | None:
-    """Why a turn that goes on no more has no whole answer, if it has none."""
-    if said.failure:
-        return error_of(said.failure)
-    has_answer = said.messages and said.messages[-1].role == "assistant"
-    if said.ending in (None, "interrupted") or not has_answer:
+def _find_error(folded: Transcript) -> HitsendError | None:
+    """Returns why an ended turn has no whole answer; None if it has one."""
+    if folded.failure:
+        return error_from_failure(folded.failure)
+    has_answer = folded.messages and folded.messages[-1].role == "assistant"
+    if folded.ending in (None, "interrupted") or not has_answer:
         return Unavailable("The answer was cut short. Ask again.")
     return None
 
 
-def _logprobs(tokens: Sequence[Token], num_logprobs: int | None) -> shapes.Logprobs | None:
+def _build_logprobs(tokens: Sequence[Token], num_logprobs: int | None) -> response.Logprobs | None:
     if num_logprobs is None:
         return None
-    return shapes.Logprobs(tuple(_logprob(token, num_logprobs) for token in tokens))
+    return response.Logprobs(tuple(_build_logprob(token, num_logprobs) for token in tokens))
 
 
-def _logprob(token: Token, num_logprobs: int) -> shapes.TokenLogprob:
-    return shapes.TokenLogprob(
+def _build_logprob(token: Token, num_logprobs: int) -> response.TokenLogprob:
+    return response.TokenLogprob(
         token.text,
-        UNLIKELY if token.logprob is None else token.logprob,
+        UNKNOWN_LOGPROB if token.logprob is None else token.logprob,
         tuple(token.text.encode()),
         tuple(
-            shapes.TopLogprob(other.text, other.logprob, tuple(other.text.encode()))
+            response.TopLogprob(other.text, other.logprob, tuple(other.text.encode()))
             for other in token.top[:num_logprobs]
         ),
     )
 
 
-def _usage(usage: Usage) -> shapes.CompletionUsage:
-    return shapes.CompletionUsage(
+def _build_usage(usage: Usage) -> response.CompletionUsage:
+    return response.CompletionUsage(
         usage.num_input_tokens,
         usage.num_output_tokens,
         usage.num_input_tokens + usage.num_output_tokens,
-        shapes.CachedTokens(usage.num_cached_tokens),
+        response.CachedTokens(usage.num_cached_tokens),
     )
 
 
-def _id(turn: TurnStarted) -> str:
+def _completion_id(turn: TurnStarted) -> str:
     return f"chatcmpl-{turn.turn_id}"
 
 
-_json = msgspec.json.Encoder().encode
+_encode_json = msgspec.json.Encoder().encode

@@ -1,6 +1,6 @@
-"""The body of POST /v1/chat/completions, and what it asks for in our own words.
+"""Parses the body of POST /v1/chat/completions into a Send.
 
-SDKs send fields we have no use for: those are passed over. What we know is checked.
+Fields that hitsend does not know are ignored, because SDKs send them; known ones are checked.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias, assert_never
 import msgspec
 from msgspec import Meta
 
-from hitsend.canonical import canonical
+from hitsend.canonical import canonicalize
 from hitsend.errors import Refused
 from hitsend.messages import (
     Message,
@@ -22,7 +22,8 @@ from hitsend.messages import (
     ToolResult,
 )
 from hitsend.send import Send
-from hitsend.wire.body import unfit
+from hitsend.wire.body import validation_refusal
+from hitsend.wire.openai_response import FunctionCall
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
@@ -33,17 +34,6 @@ class ContentPart(msgspec.Struct, frozen=True):
 
 
 Content: TypeAlias = str | tuple[ContentPart, ...]
-
-
-class Function(msgspec.Struct, frozen=True):
-    name: str
-    arguments: str
-
-
-class FunctionCall(msgspec.Struct, frozen=True):
-    id: str
-    function: Function
-    type: Literal["function"] = "function"
 
 
 class SystemMessage(msgspec.Struct, frozen=True, tag_field="role", tag="system"):
@@ -68,7 +58,7 @@ class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="tool"):
     tool_call_id: str
 
 
-GivenMessage: TypeAlias = (
+RequestMessage: TypeAlias = (
     SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
 )
 
@@ -100,7 +90,7 @@ class FunctionTool(msgspec.Struct, frozen=True):
     parameters: dict[str, Any] | None = None
 
 
-class GivenTool(msgspec.Struct, frozen=True, tag_field="type", tag="function"):
+class RequestTool(msgspec.Struct, frozen=True, tag_field="type", tag="function"):
     function: FunctionTool
 
 
@@ -113,7 +103,7 @@ class ChosenTool(msgspec.Struct, frozen=True, tag_field="type", tag="function"):
 
 
 class Decoding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Ours alone: how the answer is looked for. See docs/decoding.md."""
+    """hitsend's extension: the search policy. See docs/decoding.md."""
 
     policy: Policy
     num_beams: int | None = None
@@ -121,7 +111,7 @@ class Decoding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str
-    messages: Annotated[tuple[GivenMessage, ...], Meta(min_length=1, max_length=2000)]
+    messages: Annotated[tuple[RequestMessage, ...], Meta(min_length=1, max_length=2000)]
     n: int | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -140,7 +130,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: bool | None = None
     top_logprobs: int | None = None
     response_format: TextFormat | ObjectFormat | SchemaFormat | None = None
-    tools: Annotated[tuple[GivenTool, ...], Meta(max_length=128)] | None = None
+    tools: Annotated[tuple[RequestTool, ...], Meta(max_length=128)] | None = None
     tool_choice: Literal["none", "auto", "required"] | ChosenTool | None = None
     modalities: tuple[str, ...] | None = None
     functions: object = None
@@ -148,27 +138,29 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     decoding: Decoding | None = None
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a completion request comes to: a turn to run, and how to show it."""
+class ParsedCompletion(msgspec.Struct, frozen=True, kw_only=True):
+    """A Send, and how to encode its answer."""
 
     send: Send
     is_streamed: bool
     include_usage: bool
     num_logprobs: int | None
-    """How many alternatives to show for each token; None shows no probabilities."""
+    """Number of alternatives per token; None shows no probabilities."""
 
 
-def parse_completion(request: CompletionRequest, user_id: str, key: str | None = None) -> Asked:
-    """`key` is what the caller calls it by, if anything."""
-    _check(request)
+def parse_completion(
+    request: CompletionRequest, user_id: str, key: str | None = None
+) -> ParsedCompletion:
+    """`key` is the caller's idempotency key."""
+    _check_supported(request)
     options = request.stream_options or StreamOptions()
-    return Asked(
+    return ParsedCompletion(
         send=Send(
             user_id=user_id,
             model=request.model,
-            sampling=_sampling(request),
-            given=_messages(request.messages),
-            tools=_tools(request),
+            sampling=_parse_sampling(request),
+            given=_parse_messages(request.messages),
+            tools=_parse_tools(request),
             must_call=request.tool_choice not in (None, "none", "auto"),
             key=None if key is None else f"api:{key}",
         ),
@@ -178,8 +170,8 @@ def parse_completion(request: CompletionRequest, user_id: str, key: str | None =
     )
 
 
-def _check(request: CompletionRequest) -> None:
-    """What is well formed but cannot be done."""
+def _check_supported(request: CompletionRequest) -> None:
+    """Refuses well-formed requests for features that do not exist here."""
     if request.n not in (None, 1):
         raise Refused("One answer at a time: n has to be 1.", param="n")
     if request.functions is not None or request.function_call is not None:
@@ -192,61 +184,61 @@ def _check(request: CompletionRequest) -> None:
         raise Refused("top_logprobs needs `logprobs` to be true.", param="top_logprobs")
 
 
-def _messages(given: tuple[GivenMessage, ...]) -> tuple[Message, ...]:
-    asking = max((i for i, one in enumerate(given) if isinstance(one, UserMessage)), default=-1)
+def _parse_messages(given: tuple[RequestMessage, ...]) -> tuple[Message, ...]:
+    last = max((i for i, one in enumerate(given) if isinstance(one, UserMessage)), default=-1)
     return tuple(
-        _message(one, f"messages[{i}]", is_asking=i == asking) for i, one in enumerate(given)
+        _parse_message(one, f"messages[{i}]", is_question=i == last) for i, one in enumerate(given)
     )
 
 
-def _message(given: GivenMessage, place: str, is_asking: bool) -> Message:
-    """What people and tools say comes from anywhere, and is made canonical. The caller's own
-    instructions, and the answers it brings back, stay to the letter as they were."""
+def _parse_message(given: RequestMessage, param: str, is_question: bool) -> Message:
+    """Makes the text of users and tools canonical: it comes from anywhere. The caller's own
+    instructions and earlier answers stay byte for byte."""
     match given:
         case SystemMessage(content=content):
-            return Message("system", (_text(content, place),), "system")
+            return Message("system", (_parse_text(content, param),), "system")
         case DeveloperMessage(content=content):
-            return Message("developer", (_text(content, place),), "developer")
+            return Message("developer", (_parse_text(content, param),), "developer")
         case UserMessage(content=content):
-            source: Source = "user" if is_asking else "history"
-            return Message("user", (Text(canonical(_text(content, place).text)),), source)
+            source: Source = "user" if is_question else "history"
+            return Message("user", (Text(canonicalize(_parse_text(content, param).text)),), source)
         case AssistantMessage():
-            return Message("assistant", _answer(given, place), "history")
+            return Message("assistant", _parse_answer(given, param), "history")
         case ToolMessage(content=content, tool_call_id=call_id):
-            result = ToolResult(call_id, canonical(_text(content, place).text))
+            result = ToolResult(call_id, canonicalize(_parse_text(content, param).text))
             return Message("tool", (result,), "tool")
         case _:
             assert_never(given)
 
 
-def _answer(given: AssistantMessage, place: str) -> tuple[Part, ...]:
-    text = () if given.content is None else (_text(given.content, place),)
+def _parse_answer(given: AssistantMessage, param: str) -> tuple[Part, ...]:
+    text = () if given.content is None else (_parse_text(given.content, param),)
     calls = (
         ToolCall(call.id, call.function.name, call.function.arguments)
         for call in given.tool_calls or ()
     )
     parts = (*text, *calls)
     if not parts:
-        raise Refused("An assistant message needs content or tool_calls.", param=place)
+        raise Refused("An assistant message needs content or tool_calls.", param=param)
     return parts
 
 
-def _text(content: Content, place: str) -> Text:
+def _parse_text(content: Content, param: str) -> Text:
     if isinstance(content, str):
         return Text(content)
-    texts = [_part(part, f"{place}.content[{i}]") for i, part in enumerate(content)]
+    texts = [_parse_part(part, f"{param}.content[{i}]") for i, part in enumerate(content)]
     return Text("\n".join(texts))
 
 
-def _part(part: ContentPart, place: str) -> str:
+def _parse_part(part: ContentPart, param: str) -> str:
     if part.type != "text" or part.text is None:
-        raise Refused(f"Only text can be read here, not {part.type!r}.", param=place)
+        raise Refused(f"Only text can be read here, not {part.type!r}.", param=param)
     return part.text
 
 
-def _tools(request: CompletionRequest) -> tuple[Tool, ...]:
-    """Those the model may call: none, all, or the one that was chosen."""
-    tools = tuple(_tool(given.function) for given in request.tools or ())
+def _parse_tools(request: CompletionRequest) -> tuple[Tool, ...]:
+    """Returns the tools the model may call: none, all, or the chosen one."""
+    tools = tuple(_parse_tool(given.function) for given in request.tools or ())
     if len({tool.name for tool in tools}) < len(tools):
         raise Refused("Two tools have the same name.", param="tools")
     match request.tool_choice:
@@ -261,13 +253,13 @@ def _tools(request: CompletionRequest) -> tuple[Tool, ...]:
     return tools
 
 
-def _tool(given: FunctionTool) -> Tool:
+def _parse_tool(given: FunctionTool) -> Tool:
     parameters = given.parameters or {"type": "object", "properties": {}}
-    return Tool(given.name, given.description or "", _json(parameters))
+    return Tool(given.name, given.description or "", _encode_json(parameters))
 
 
-def _sampling(request: CompletionRequest) -> Sampling:
-    given = {name: getattr(request, name) for name in PLAIN}
+def _parse_sampling(request: CompletionRequest) -> Sampling:
+    given = {name: getattr(request, name) for name in SAME_NAME_FIELDS}
     if request.seed is not None:
         given["seed"] = request.seed % (2**32 - 1)  # OpenAI's seeds are longer than engines'
     if request.max_completion_tokens is not None:
@@ -275,45 +267,45 @@ def _sampling(request: CompletionRequest) -> Sampling:
     if request.stop is not None:
         given["stop"] = [request.stop] if isinstance(request.stop, str) else request.stop
     if request.logprobs:
-        # Also without alternatives to show: asking for one is what has probabilities recorded.
+        # At least 1: engines record probabilities only when alternatives are requested.
         given["top_logprobs"] = max(1, request.top_logprobs or 0)
     if request.logit_bias is not None:
-        given["logit_bias"] = [_bias(*item) for item in request.logit_bias.items()]
-    given["json_schema"] = _schema(request.response_format)
-    given |= _decoding(request.decoding)
+        given["logit_bias"] = [_parse_bias(*item) for item in request.logit_bias.items()]
+    given["json_schema"] = _parse_schema(request.response_format)
+    given |= _decoding_fields(request.decoding)
     try:
         return msgspec.convert(given, Sampling)
     except msgspec.ValidationError as error:
-        raise unfit(error) from None
+        raise validation_refusal(error) from None
 
 
-PLAIN = (
+SAME_NAME_FIELDS = (
     "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty",
     "repeat_penalty", "seed", "max_tokens",
 )  # fmt: skip
-"""Settings that go by the same name on both sides."""
+"""Fields with the same name in Sampling."""
 
 
-def _decoding(given: Decoding | None) -> dict[str, object]:
+def _decoding_fields(given: Decoding | None) -> dict[str, object]:
     if given is None:
         return {}
     return {"policy": given.policy, "num_beams": given.num_beams}
 
 
-def _bias(token: str, weight: float) -> tuple[int, float]:
+def _parse_bias(token: str, weight: float) -> tuple[int, float]:
     if not token.isascii() or not token.isdigit() or len(token) > 9:
         raise Refused(f"logit_bias: {token!r} is not a token id.", param="logit_bias")
     return int(token), weight
 
 
-def _schema(wanted: TextFormat | ObjectFormat | SchemaFormat | None) -> str | None:
+def _parse_schema(wanted: TextFormat | ObjectFormat | SchemaFormat | None) -> str | None:
     match wanted:
         case ObjectFormat():
             return '{"type":"object"}'
         case SchemaFormat(json_schema=named):
-            return _json(named.schema)
+            return _encode_json(named.schema)
     return None
 
 
-def _json(value: object) -> str:
+def _encode_json(value: object) -> str:
     return msgspec.json.encode(value).decode()

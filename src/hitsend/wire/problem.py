@@ -1,4 +1,4 @@
-"""An error as both surfaces tell it: {message, type, param, code}, and back again."""
+"""Errors as JSON, {message, type, param, code}, for both APIs; and back to exceptions."""
 
 import msgspec
 
@@ -7,9 +7,9 @@ from hitsend.errors import (
     HitsendError,
     NotAllowed,
     NotFound,
-    PassExpired,
-    PassInvalid,
     Refused,
+    TokenExpired,
+    TokenInvalid,
     TooFast,
     Unauthenticated,
     Unavailable,
@@ -19,16 +19,26 @@ from hitsend.events import TurnFailed
 
 
 class Problem(msgspec.Struct, frozen=True):
+    """The defaults are for readers: a proxy may answer with less."""
+
     message: str
-    type: str
-    param: str | None
-    code: str
+    type: str = ""
+    param: str | None = None
+    code: str = ""
+
+
+class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The body of an error response."""
+
+    error: Problem
+    detail: str | None = None
+    """The message again, as ChatGPT's web API has it. Not on /v1."""
 
 
 TYPES: tuple[tuple[type[HitsendError], str], ...] = (
     (Unauthenticated, "authentication_error"),
-    (PassExpired, "authentication_error"),
-    (PassInvalid, "authentication_error"),
+    (TokenExpired, "authentication_error"),
+    (TokenInvalid, "authentication_error"),
     (NotAllowed, "permission_error"),
     (NotFound, "not_found_error"),
     (UnknownModel, "not_found_error"),
@@ -37,28 +47,28 @@ TYPES: tuple[tuple[type[HitsendError], str], ...] = (
     (Unavailable, "unavailable_error"),
     (HitsendError, "internal_error"),
 )
-"""The first that fits is meant."""
+"""The first class that matches gives the type."""
 
 
-def problem(error: HitsendError) -> Problem:
+def describe_error(error: HitsendError) -> Problem:
     kind = next(name for cls, name in TYPES if isinstance(error, cls))
     return Problem(error.message, kind, error.param, error.code)
 
 
-def error_of(failure: TurnFailed) -> HitsendError:
-    """The error a turn failed with, as it was raised."""
-    wait = failure.retry_after_ms
-    return rebuilt(failure.code, failure.message, None if wait is None else wait / 1000)
+def error_from_failure(failure: TurnFailed) -> HitsendError:
+    wait_ms = failure.retry_after_ms
+    wait_s = None if wait_ms is None else wait_ms / 1000
+    return error_from_code(failure.code, failure.message, wait_s)
 
 
-def rebuilt(code: str, message: str, retry_after_s: float | None = None) -> HitsendError:
-    """The error behind a code. A code nobody knows is ours to mend."""
-    return KINDS.get(code, HitsendError)(message, retry_after_s=retry_after_s)
+def error_from_code(code: str, message: str, retry_after_s: float | None = None) -> HitsendError:
+    """An unknown code gives a HitsendError, the class for bugs."""
+    return ERROR_CLASSES.get(code, HitsendError)(message, retry_after_s=retry_after_s)
 
 
-KINDS: dict[str, type[HitsendError]] = {
+ERROR_CLASSES: dict[str, type[HitsendError]] = {
     kind.code: kind
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, HitsendError)
 }
-"""The tree of errors.py and no other: what more a program has imported makes no difference."""
+"""Only the classes of errors.py: subclasses defined elsewhere must not change the wire."""

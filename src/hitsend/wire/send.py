@@ -1,11 +1,14 @@
-"""The body of a Send, by the names ChatGPT's web client gives them, and what it asks for."""
+"""The HTTP body of a Send, in the field names of ChatGPT's web client, and how it is parsed.
+
+Bodies refuse unknown fields and omit defaults, so that an older server takes a newer client's.
+"""
 
 import re
 from typing import Any, Literal
 
 import msgspec
 
-from hitsend.canonical import canonical
+from hitsend.canonical import canonicalize
 from hitsend.errors import Refused
 from hitsend.events import Action
 from hitsend.messages import Sampling
@@ -15,40 +18,42 @@ ROOT = "client-created-root"
 """The parent of the first message of a conversation."""
 
 
-class Author(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SendBodyAuthor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     role: Literal["user"]
     name: str | None = None
     metadata: dict[str, Any] = {}
 
 
-class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SendBodyContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content_type: Literal["text"]
     parts: tuple[str, ...]
 
 
-class SentMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SendBodyMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     id: str
-    author: Author
-    content: Content
+    author: SendBodyAuthor
+    content: SendBodyContent
     create_time: float | None = None
     metadata: dict[str, Any] = {}
 
 
-class Mode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConversationMode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["primary_assistant"]
 
 
-class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SendBody(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
     action: Action
-    messages: tuple[SentMessage, ...] = ()
+    messages: tuple[SendBodyMessage, ...] = ()
     conversation_id: str | None = None
     parent_message_id: str = ROOT
     model: str = "auto"
     sampling: Sampling = Sampling()
     supported_encodings: tuple[str, ...] = ()
     history_and_training_disabled: bool = False
-    """Begins a temporary conversation. One that was begun stays what it is."""
-    conversation_mode: Mode | None = None
+    """Makes a new conversation temporary. Has no effect on an existing one."""
+    conversation_mode: ConversationMode | None = None
     client_prepare_state: str | None = None
     supports_buffering: bool = False
     system_hints: tuple[str, ...] = ()
@@ -57,31 +62,38 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def parse_send(body: SendBody, user_id: str, most_chars: int, key: str | None = None) -> Send:
-    """`key` is what the sender calls it by. Without one a new message goes by its own id.
+    """`key` is the client's idempotency key. Without one, a new message's id is the key.
 
-    NOTE: a text of `most_chars` may take a second, so that this belongs into a thread."""
-    said = _said(body)
+    NOTE: a text of `most_chars` may take a second; call this in a thread."""
+    message = _get_new_message(body)
+    if body.system_hints:
+        raise Refused(
+            f"There is no feature {body.system_hints[0]!r} here. Leave out `system_hints`.",
+            param="system_hints",
+        )
     return Send(
         user_id=user_id,
         action=body.action,
-        conversation_id=_uuid_or(None, body.conversation_id, "conversation_id"),
-        parent_id=_uuid_or(ROOT, body.parent_message_id, "parent_message_id"),
+        conversation_id=_parse_optional_uuid(None, body.conversation_id, "conversation_id"),
+        parent_id=_parse_optional_uuid(ROOT, body.parent_message_id, "parent_message_id"),
         is_temporary=body.history_and_training_disabled and body.conversation_id is None,
-        message_id=_uuid(said.id, "messages[0].id") if said else None,
-        text=_text(said, most_chars) if said else "",
+        message_id=_parse_uuid(message.id, "messages[0].id") if message else None,
+        text=_parse_text(message, most_chars) if message else "",
         model=body.model,
         sampling=body.sampling,
-        key=_key(body, said, key),
+        key=_idempotency_key(body, message, key),
     )
 
 
-def _key(body: SendBody, said: SentMessage | None, given: str | None) -> str | None:
-    if given is None and said is not None:
-        given = f"{body.conversation_id or 'new'}:{said.id}"
-    return f"chat:{given}" if given is not None else None
+def _idempotency_key(
+    body: SendBody, message: SendBodyMessage | None, key: str | None
+) -> str | None:
+    if key is None and message is not None:
+        key = f"{body.conversation_id or 'new'}:{message.id}"
+    return f"chat:{key}" if key is not None else None
 
 
-def _said(body: SendBody) -> SentMessage | None:
+def _get_new_message(body: SendBody) -> SendBodyMessage | None:
     if body.action != "next":
         if body.messages:
             raise Refused(f"The action {body.action} brings no new message.", param="messages")
@@ -91,21 +103,21 @@ def _said(body: SendBody) -> SentMessage | None:
     return body.messages[0]
 
 
-def _text(said: SentMessage, most_chars: int) -> str:
-    """Already as it will be stored: its fingerprint, its weight and its title are taken of that."""
-    written = "\n".join(said.content.parts)
-    check_length(written, most_chars)
-    text = canonical(written)
+def _parse_text(message: SendBodyMessage, most_chars: int) -> str:
+    """Returns the canonical text, which is stored, hashed, counted and titled."""
+    original = "\n".join(message.content.parts)
+    check_length(original, most_chars)
+    text = canonicalize(original)
     if not text.strip():
         raise Refused("There is nothing to send.", param="messages[0].content.parts")
     return text
 
 
-def _uuid_or(nothing: str | None, value: str | None, param: str) -> str | None:
-    return None if value is None or value == nothing else _uuid(value, param)
+def _parse_optional_uuid(none_value: str | None, value: str | None, param: str) -> str | None:
+    return None if value is None or value == none_value else _parse_uuid(value, param)
 
 
-def _uuid(value: str, param: str) -> str:
+def _parse_uuid(value: str, param: str) -> str:
     if not UUID.fullmatch(value):
         raise Refused(f"{param} has to be a UUID, in lower case and with hyphens.", param=param)
     return value

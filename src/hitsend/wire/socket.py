@@ -1,6 +1,6 @@
-"""What is said on a WebSocket, both ways: commands from the page, frames to it.
+"""The WebSocket protocol: commands from the page, frames to it. Pure values.
 
-Pure values. Who may say what, and when, is the socket's affair.
+server/turns/socket checks permissions and order.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -15,10 +15,10 @@ from hitsend.wire.v1 import Item
 PROTOCOL = "hitsend.v1"
 
 Seq: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
-Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+ShortText: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Token: TypeAlias = Annotated[str, msgspec.Meta(max_length=4096)]
 Offset: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^(\$|[0-9]{1,15})\Z")]
-"""The last event the reader has; "0" for none of them, "$" for whatever comes from now on."""
+"""The last event the reader has; "0" for none, "$" for only what comes from now on."""
 MessageKey: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,200}\Z")]
 
 
@@ -27,98 +27,98 @@ class Presence(msgspec.Struct, frozen=True, tag="presence"):
 
 
 class Command(msgspec.Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
-    """What the page wants."""
+    """Base of the page's commands."""
 
 
 class Connect(Command, frozen=True, tag="connect"):
     presence: Presence | None = None
-    last_connection: Name | None = None
-    """The one this replaces. If it is still open, it is closed."""
+    last_connection: ShortText | None = None
+    """The connection this one replaces. The server closes it if it is still open."""
 
 
 class Subscribe(Command, frozen=True, tag="subscribe"):
-    topic_id: Name
+    topic_id: ShortText
     offset: Offset = "0"
     token: Token | None = None
     mode: Literal["compact"] | None = None
 
 
 class Unsubscribe(Command, frozen=True, tag="unsubscribe"):
-    topic_id: Name
+    topic_id: ShortText
 
 
 class Ack(Command, frozen=True, tag="ack"):
-    """Everything up to here has arrived."""
+    """Acknowledges every event up to `seq`."""
 
-    topic_id: Name
+    topic_id: ShortText
     seq: Seq
 
 
 class Nack(Command, frozen=True, tag="nack", rename={"first": "from", "last": "to"}):
-    topic_id: Name
+    topic_id: ShortText
     first: Seq
     last: Seq
     reason: Literal["gap", "decode", "apply", "hash"]
 
 
-class Send(Command, frozen=True, tag="send"):
+class SendCommand(Command, frozen=True, tag="send"):
     client_msg_id: MessageKey
     body: msgspec.Raw
-    """That of a Send over HTTP. What is wrong with it is this command's trouble alone."""
+    """The body of a Send over HTTP. Parsed later, so a bad one fails only this command."""
     conduit_token: Token | None = None
     sentinel_token: Token | None = None
-    device_id: Name | None = None
+    device_id: ShortText | None = None
     """These three are headers over HTTP."""
 
 
 class Stop(Command, frozen=True, tag="stop"):
-    topic_id: Name
+    topic_id: ShortText
 
 
 class Pong(Command, frozen=True, tag="pong"):
     t: int | None = None
 
 
-Question: TypeAlias = Connect | Subscribe | Send | Stop
-"""Has to be answered."""
-AnyCommand: TypeAlias = Question | Unsubscribe | Ack | Nack | Pong
+RepliedCommand: TypeAlias = Connect | Subscribe | SendCommand | Stop
+"""Commands that get a reply."""
+AnyCommand: TypeAlias = RepliedCommand | Unsubscribe | Ack | Nack | Pong
 
 
-class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CommandFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: AnyCommand
     id: Seq | None = None
     """Chosen by the page; the answer carries it."""
 
 
 class BadFrame(Exception):
-    """Not a command, or not one that we know."""
+    """Not a known command."""
 
 
-def read(text: str) -> tuple[Order, ...]:
-    """The commands of a frame: one, or several in an array."""
+def parse_commands(text: str) -> tuple[CommandFrame, ...]:
+    """Returns the commands of a frame: one, or several in an array."""
     try:
-        orders = _decode(text)
+        frames = _decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadFrame(str(error)) from None
-    return (orders,) if isinstance(orders, Order) else orders
+    return (frames,) if isinstance(frames, CommandFrame) else frames
 
 
-Orders: TypeAlias = Annotated[tuple[Order, ...], msgspec.Meta(max_length=256)]
-_decode = msgspec.json.Decoder(Order | Orders).decode
+CommandFrames: TypeAlias = Annotated[tuple[CommandFrame, ...], msgspec.Meta(max_length=256)]
+_decode = msgspec.json.Decoder(CommandFrame | CommandFrames).decode
 
 
 class Frame(msgspec.Struct, frozen=True, tag_field="type"):
-    """What the page is told."""
+    """Base of the server's frames."""
 
 
-class Reply(Frame, frozen=True, tag="reply"):
+class ReplyFrame(Frame, frozen=True, tag="reply"):
     id: int
     reply: object
-    ok: Literal[True] = True
+    ok: bool = True
 
 
-class AckPace(msgspec.Struct, frozen=True):
-    """How often to acknowledge: after so many items, or after so long."""
+class AckInterval(msgspec.Struct, frozen=True):
+    """The page acknowledges after this many items or this much time."""
 
     every: int = 32
     ms: int = 250
@@ -129,42 +129,42 @@ class WindowSize(msgspec.Struct, frozen=True):
     bytes: int = 262_144
 
 
-class Connected(msgspec.Struct, frozen=True):
+class ConnectReply(msgspec.Struct, frozen=True):
     connection_id: str
     heartbeat_ms: int
-    ack: AckPace
+    ack: AckInterval
     window: WindowSize
 
 
-class Subscribed(msgspec.Struct, frozen=True):
+class SubscribeReply(msgspec.Struct, frozen=True):
     topic_id: str
     first_seq: int
     last_seq: int
     catchups: list[msgspec.Raw]
-    """Message frames: the first of what was missed. The rest follows."""
+    """The first of the missed message frames. The others follow."""
     carry: Carry
 
 
-class Started(msgspec.Struct, frozen=True):
+class SendReply(msgspec.Struct, frozen=True):
     conversation_id: str
     turn_exchange_id: str
     topic_id: str
     duplicate: bool
-    """The message had arrived before; these are the ids it got then."""
+    """The message was sent before; the ids are those of the first time."""
 
 
 class StreamItem(msgspec.Struct, frozen=True, tag_field="type", tag="stream-item"):
     conversation_id: str
     turn_id: str
     encoded_item: str
-    """Server-sent events, byte by byte as they are streamed over HTTP."""
+    """Server-sent events, with the same bytes as over HTTP."""
 
 
 class TurnStream(msgspec.Struct, frozen=True, tag_field="type", tag="conversation-turn-stream"):
     payload: StreamItem
 
 
-class Message(Frame, frozen=True, tag="message"):
+class MessageFrame(Frame, frozen=True, tag="message"):
     topic_id: str
     seq: int
     """The last event it covers."""
@@ -174,29 +174,29 @@ class Message(Frame, frozen=True, tag="message"):
     payload: TurnStream
 
 
-class Snapshot(Frame, frozen=True, tag="snapshot"):
+class SnapshotFrame(Frame, frozen=True, tag="snapshot"):
     topic_id: str
     seq: int
     channels: dict[str, Envelope]
     carry: Carry
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class CommandError(msgspec.Struct, frozen=True):
     code: str
     message: str
     retryable: bool
     retry_after_ms: int | None
 
 
-class Refusal(Frame, frozen=True, tag="nack"):
+class NackFrame(Frame, frozen=True, tag="nack"):
     id: int | None
-    """None where it is about a topic that cannot go on."""
+    """None when a topic failed without a command."""
     topic_id: str | None
-    """The one it is about, if any."""
-    error: Trouble
+    """The failed topic, if any."""
+    error: CommandError
 
 
-class Ping(Frame, frozen=True, tag="ping"):
+class PingFrame(Frame, frozen=True, tag="ping"):
     t: int
 
 
@@ -217,19 +217,31 @@ class TitleChanged(Frame, frozen=True, tag="title_changed"):
     title: str
 
 
-class News(Frame, frozen=True, tag="news"):
-    news: TurnBegan | TurnEnded | TitleChanged
+News: TypeAlias = TurnBegan | TurnEnded | TitleChanged
 
 
-encode = msgspec.json.Encoder().encode
+class NewsFrame(Frame, frozen=True, tag="news"):
+    news: News
 
 
-def message(topic_id: str, conversation_id: str, turn_id: str, item: Item) -> Message:
+AnyFrame: TypeAlias = MessageFrame | SnapshotFrame | ReplyFrame | NackFrame | NewsFrame | PingFrame
+
+
+encode_frame = msgspec.json.Encoder().encode
+
+
+def build_message_frame(
+    topic_id: str, conversation_id: str, turn_id: str, item: Item
+) -> MessageFrame:
     streamed = StreamItem(conversation_id, turn_id, item.data.decode())
-    return Message(topic_id, item.seq, item.n, False, TurnStream(streamed))
+    return MessageFrame(topic_id, item.seq, item.n, False, TurnStream(streamed))
 
 
-def refusal(order_id: int | None, error: HitsendError, topic_id: str | None = None) -> Refusal:
+def build_nack_frame(
+    command_id: int | None, error: HitsendError, topic_id: str | None = None
+) -> NackFrame:
     is_retryable = isinstance(error, Unavailable | TooFast)
     wait_ms = None if error.retry_after_s is None else round(error.retry_after_s * 1000)
-    return Refusal(order_id, topic_id, Trouble(error.code, error.message, is_retryable, wait_ms))
+    return NackFrame(
+        command_id, topic_id, CommandError(error.code, error.message, is_retryable, wait_ms)
+    )

@@ -1,11 +1,11 @@
-"""A turn as ChatGPT's web client reads it: SSE frames of v1 deltas and typed events.
+"""Step 10, wire: encodes a turn for ChatGPT's web client: SSE frames of v1 deltas and side events.
 
-One view follows one turn for one reader. It is asked for the bytes of the next events, in
-order; how they are grouped into batches changes only how much text is in a frame.
+One view encodes one turn for one reader, event by event in order; how events are batched
+changes only how much text is in a frame.
 
 NOTE: only the last frame of an event has its `id`, so a reader that was cut off in between
-gets the whole event again. Everything an event says must therefore bear being applied
-twice, except text: an arrival of text is always its one delta, and last.
+gets the whole event again. The frames of an event must therefore be idempotent, except for
+text: that is always a single delta, and the last frame.
 """
 
 import hashlib
@@ -38,19 +38,19 @@ from hitsend.events import (
     TurnStarted,
 )
 from hitsend.messages import Usage
+from hitsend.sse import encode_frame
 from hitsend.wire import message as wire
-from hitsend.wire import typed
-from hitsend.wire.coalesce import coalesced
+from hitsend.wire import side_events
+from hitsend.wire.coalesce import coalesce_text
 from hitsend.wire.delta import Carry, DeltaEncoder
-from hitsend.wire.hidden import hidden_messages
-from hitsend.wire.outline import Outline
-from hitsend.wire.problem import error_of, problem
-from hitsend.wire.sse import frame
-from hitsend.wire.tree import Change, Op
+from hitsend.wire.hidden_messages import hidden_messages
+from hitsend.wire.json_patch import Op, PatchItem
+from hitsend.wire.problem import describe_error, error_from_failure
+from hitsend.wire.textless_fold import TextlessFold
 
-TEXT = "/message/content/parts/0"
+TEXT_PATH = "/message/content/parts/0"
 
-STATUS: dict[Ending, typed.StreamStatus] = {
+STREAM_STATUSES: dict[Ending, side_events.StreamStatus] = {
     "stop": "finished_successfully",
     "length": "finished_successfully",
     "tool_calls": "finished_successfully",
@@ -60,123 +60,118 @@ STATUS: dict[Ending, typed.StreamStatus] = {
 }
 
 
-class Frame(NamedTuple):
+class SseFrame(NamedTuple):
     data: bytes
     event: str | None = None
 
 
 class Item(NamedTuple):
-    """The frames of an event, or of text that arrived together. Events nobody is shown go with
-    the next one that is."""
+    """The frames of one event, or of coalesced text. Events without frames count towards the
+    next item."""
 
     seq: int
     """The last event it covers."""
     n: int
-    """How many it covers."""
+    """Number of events it covers."""
     data: bytes
 
 
-BANNER = Frame(b'"v1"', "delta_encoding")
+ENCODING_FRAME = SseFrame(b'"v1"', "delta_encoding")
 
 
 class V1View:
-    """Without a `token` the reader is not told how to come back."""
+    """Without a `token` the reader cannot resume."""
 
-    def __init__(self, pad: int = 16, token: typed.ResumeToken | None = None) -> None:
+    def __init__(self, pad: int = 16, token: side_events.ResumeToken | None = None) -> None:
         self._pad = pad
         self._token = token
         self._deltas = DeltaEncoder()
-        self._outline = Outline()
+        self._fold = TextlessFold()
         self._num_hidden = 0
-        self._measures: list[Measure] = []
+        self._checksums: list[TextChecksum] = []
         self._warmed: PromptWarmed | None = None
         self._first_word_ms: float | None = None
         self._seq = 0
-        self._told = 0
-        """The last event that is in an item."""
+        self._last_item_seq = 0
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
-        """The frames of the next events."""
-        return b"".join(self.pieces(batch))
+        if len(batch) == 1:  # a reader who keeps up gets one token at a time
+            item = self._encode_item(batch[0])
+            return item.data if item else b""
+        return b"".join(self.encode_chunks(batch))
 
-    def pieces(self, batch: Sequence[Stamped]) -> Iterator[bytes]:
-        """The same, little by little: what is not asked for is not made yet."""
+    def encode_chunks(self, batch: Sequence[Stamped]) -> Iterator[bytes]:
+        """Encodes lazily: a chunk that nobody asks for is not made."""
         return (item.data for item in self._items(batch))
 
-    def items(self, batch: Sequence[Stamped]) -> list[Item]:
-        """The same, with the numbers of the events."""
+    def encode_items(self, batch: Sequence[Stamped]) -> list[Item]:
         return list(self._items(batch))
 
     def skip(self, events: Sequence[Stamped]) -> None:
-        """Go past what the reader already has."""
-        for stamped in coalesced(events, max_chars=None):
-            self._seq = self._told = stamped.seq
-            self._frames(stamped)
+        """Advances past events that the reader already has."""
+        for stamped in coalesce_text(events, max_chars=None):
+            self._seq = self._last_item_seq = stamped.seq
+            self._event_frames(stamped)
 
     @property
     def seq(self) -> int:
-        """The last event it has seen."""
+        """The last event encoded or skipped."""
         return self._seq
 
     @property
     def carry(self) -> Carry:
-        """What the next delta may leave out."""
+        """Fields that the next delta may omit."""
         return self._deltas.carry
 
     def _items(self, batch: Sequence[Stamped]) -> Iterator[Item]:
-        return (item for stamped in coalesced(batch) if (item := self._item(stamped)))
+        return (item for stamped in coalesce_text(batch) if (item := self._encode_item(stamped)))
 
-    def _item(self, stamped: Stamped) -> Item | None:
+    def _encode_item(self, stamped: Stamped) -> Item | None:
         self._seq = stamped.seq
-        frames = self._frames(stamped)
+        frames = self._event_frames(stamped)
         if not frames:
             return None
-        n, self._told = self._seq - self._told, self._seq
-        return Item(self._seq, n, b"".join(self._framed(frames)))
+        n, self._last_item_seq = self._seq - self._last_item_seq, self._seq
+        *others, last = frames
+        encoded = [self._encode_frame(frame) for frame in others]
+        encoded.append(self._encode_frame(last, self._seq))
+        return Item(self._seq, n, b"".join(encoded) if others else encoded[0])
 
-    def _framed(self, frames: list[Frame]) -> list[bytes]:
-        last = len(frames) - 1
-        return [
-            frame(
-                data,
-                event,
-                self._seq if i == last else None,
-                self._pad if event == "delta" else 0,
-            )
-            for i, (data, event) in enumerate(frames)
-        ]
+    def _encode_frame(self, frame: SseFrame, seq: int | None = None) -> bytes:
+        data, event = frame
+        return encode_frame(data, event, seq, self._pad if event == "delta" else 0)
 
-    def _frames(self, stamped: Stamped) -> list[Frame]:
+    def _event_frames(self, stamped: Stamped) -> list[SseFrame]:
         event = stamped.event
-        is_end = self._outline.take(event)
+        has_ended = self._fold.apply(event)
         match event:
             case TextArrived(text=text, first_word_ms=first_word_ms):
-                return self._text(text, stamped.at_ms if first_word_ms is UNSET else first_word_ms)
+                at_ms = stamped.at_ms if first_word_ms is UNSET else first_word_ms
+                return self._text_frames(text, at_ms)
             case TurnStarted():
-                return [BANNER, _typed(self._token)] if self._token else [BANNER]
+                return [ENCODING_FRAME, *([_side_event(self._token)] if self._token else ())]
             case MessageAdded() | AnswerStarted():
-                return self._added()
+                return self._message_frames()
             case ToolCallArrived():
-                calls = {"tool_calls": wire.tool_calls(self._outline.last)}
+                calls = {"tool_calls": wire.get_tool_calls(self._fold.last_message)}
                 return [self._delta("/message/metadata", "append", calls)]
             case MemoriesChanged():
-                return self._changed()
+                return self._memory_frames()
             case AnswerDelayed(reason=reason, num_ahead=num_ahead):
-                return [_typed(typed.AnswerDelayed(reason, num_ahead))]
+                return [_side_event(side_events.AnswerDelayed(reason, num_ahead))]
             case AnswerFinished():
-                return self._closed() if is_end else []
+                return self._answer_end_frames() if has_ended else []
             case TitleChosen(title=title, revision=revision):
                 conversation_id = self._turn.conversation_id
-                return [_typed(typed.TitleGeneration(title, conversation_id, revision))]
-            case TurnFinished(ending=ending):
-                return [*(self._closed() if is_end else ()), *self._ended(ending)]
-            case TurnFailed():
-                return [*(self._closed() if is_end else ()), *self._ended("failed", event)]
+                return [_side_event(side_events.TitleGeneration(title, conversation_id, revision))]
+            case TurnFinished() | TurnFailed():
+                answer_end = self._answer_end_frames() if has_ended else []
+                return answer_end + self._turn_end_frames(event)
             case PromptWarmed():
                 self._warmed = event
                 return []
             case ContextBuilt():
-                return self._hidden(event)
+                return self._hidden_frames(event)
             case ToolReturned() | PromptEncoded() | TurnAccepted() | PromptRead():
                 return []
             case _:
@@ -184,72 +179,73 @@ class V1View:
 
     @property
     def _turn(self) -> TurnStarted:
-        return self._outline.turn
+        return self._fold.turn
 
-    def _hidden(self, built: ContextBuilt) -> list[Frame]:
-        """First in the stream, each on a channel of its own that nothing is added to."""
+    def _hidden_frames(self, built: ContextBuilt) -> list[SseFrame]:
+        """They come first in the stream, each on a channel of its own that never changes."""
         frames = []
         for message in hidden_messages(self._turn, built):
             envelope = wire.Envelope(message, self._turn.conversation_id)
             delta = self._deltas.encode(self._num_hidden, "", "add", envelope)
-            frames.append(Frame(_json(delta), "delta"))
+            frames.append(SseFrame(_encode_json(delta), "delta"))
             self._num_hidden += 1
         return frames
 
-    def _added(self) -> list[Frame]:
-        message = wire.message(self._outline.last, wire.Origin.of(self._turn))
-        self._measures.append(Measure(message.id, message.content.parts[0]))
+    def _message_frames(self) -> list[SseFrame]:
+        message = wire.build_message(self._fold.last_message, wire.Origin.from_turn(self._turn))
+        self._checksums.append(TextChecksum(message.id, message.content.parts[0]))
         envelope = wire.Envelope(message, self._turn.conversation_id)
         add = self._delta("", "add", envelope)
-        if self._outline.last.role != "user":
+        if self._fold.last_message.role != "user":
             return [add]
-        return [add, _typed(typed.InputMessage(message, self._turn.conversation_id))]
+        return [add, _side_event(side_events.InputMessage(message, self._turn.conversation_id))]
 
-    def _changed(self) -> list[Frame]:
-        """Before the answer has begun there is nothing to change: it comes with it."""
-        if self._outline.answer is None:
+    def _memory_frames(self) -> list[SseFrame]:
+        """Empty before the answer has begun: its first frame then includes the memories."""
+        if self._fold.answer is None:
             return []
-        return [self._delta("/message/metadata/seen", "add", self._outline.answer.seen)]
+        return [self._delta("/message/metadata/seen", "add", self._fold.answer.seen)]
 
-    def _text(self, text: str, at_ms: float) -> list[Frame]:
+    def _text_frames(self, text: str, at_ms: float) -> list[SseFrame]:
         if not text:
             return []
-        measure = self._measures[-1]
-        is_first = measure.num_chars == 0
-        measure.add(text)
-        append = self._delta(TEXT, "append", text)
+        checksum = self._checksums[-1]
+        is_first = checksum.num_chars == 0
+        checksum.add(text)
+        append = self._delta(TEXT_PATH, "append", text)
         if not is_first:
             return [append]
         self._first_word_ms = at_ms if self._first_word_ms is None else self._first_word_ms
         return [self._marker("user_visible_token"), append]
 
-    def _closed(self) -> list[Frame]:
-        said = self._outline.last
+    def _answer_end_frames(self) -> list[SseFrame]:
+        answer = self._fold.last_message
         changes = (
-            Change("/message/status", "replace", wire.STATUS[said.status]),
-            Change("/message/end_turn", "replace", wire.end_turn(said)),
-            Change("/message/metadata", "append", wire.closing(said)),
+            PatchItem("/message/status", "replace", wire.STATUSES[answer.status]),
+            PatchItem("/message/end_turn", "replace", wire.end_turn_flag(answer)),
+            PatchItem("/message/metadata", "append", wire.build_end_metadata(answer)),
         )
         return [self._delta("", "patch", changes), self._marker("last_token")]
 
-    def _ended(self, ending: Ending, failure: TurnFailed | None = None) -> list[Frame]:
+    def _turn_end_frames(self, end: TurnFinished | TurnFailed) -> list[SseFrame]:
         turn = self._turn
-        complete = typed.StreamComplete(
+        complete = side_events.StreamComplete(
             turn.conversation_id,
             turn.turn_id,
             self._seq,
-            STATUS[ending],
-            tuple(measure.checksum() for measure in self._measures),
+            STREAM_STATUSES[end.ending if isinstance(end, TurnFinished) else "failed"],
+            tuple(checksum.value() for checksum in self._checksums),
+            end.has_afterword if isinstance(end, TurnFinished) else UNSET,
         )
         return [
-            _typed(typed.ServerMetadata(self._facts(), turn.conversation_id)),
-            *([self._error(failure)] if failure else ()),
-            _typed(complete),
+            _side_event(side_events.ServerMetadata(self._turn_metadata(), turn.conversation_id)),
+            *([self._error_frame(end)] if isinstance(end, TurnFailed) else ()),
+            _side_event(complete),
         ]
 
-    def _facts(self) -> typed.TurnFacts:
-        answer = self._outline.answer
-        return typed.TurnFacts(
+    def _turn_metadata(self) -> side_events.TurnMetadata:
+        answer = self._fold.answer
+        return side_events.TurnMetadata(
             model_slug=self._turn.model,
             is_first_turn=self._turn.is_first_turn,
             turn_exchange_id=self._turn.turn_id,
@@ -257,35 +253,42 @@ class V1View:
             usage=answer.usage if answer else None,
             ttft_ms=self._first_word_ms,
             sampling=self._turn.sampling,
-            conduit_prewarmed=self._warmed is not None,
-            warmup_state=_warmup(self._warmed),
+            conduit_prewarmed=_num_warm_tokens(self._warmed, answer.usage if answer else None) > 0,
+            warmup_state=_warmup_state(self._warmed),
             saved_ms=_saved_ms(self._warmed, answer.usage if answer else None),
+            request_id=self._turn.request_id,
+            turn_trace_id=self._turn.turn_trace_id,
+            cluster_region=self._turn.cluster_region,
         )
 
-    def _error(self, failure: TurnFailed) -> Frame:
-        error = typed.Failure(
+    def _error_frame(self, failure: TurnFailed) -> SseFrame:
+        error = side_events.Failure(
             message=failure.message,
-            type=problem(error_of(failure)).type,
+            type=describe_error(error_from_failure(failure)).type,
             code=failure.code,
             param=None,
             retryable=failure.is_retryable,
             retry_after_ms=failure.retry_after_ms,
         )
-        message_id = self._outline.answer.message_id if self._outline.answer else None
-        return _typed(typed.StreamError(error, self._turn.conversation_id, message_id), "error")
+        message_id = self._fold.answer.message_id if self._fold.answer else None
+        return _side_event(
+            side_events.StreamError(error, self._turn.conversation_id, message_id), "error"
+        )
 
-    def _marker(self, marker: typed.Marker) -> Frame:
-        message_id = self._outline.last.message_id
-        place: typed.Place = "last" if marker == "last_token" else "first"
-        return _typed(typed.MessageMarker(self._turn.conversation_id, message_id, marker, place))
+    def _marker(self, marker: side_events.Marker) -> SseFrame:
+        message_id = self._fold.last_message.message_id
+        position: side_events.MarkerPosition = "last" if marker == "last_token" else "first"
+        return _side_event(
+            side_events.MessageMarker(self._turn.conversation_id, message_id, marker, position)
+        )
 
-    def _delta(self, path: str, op: Op, value: object) -> Frame:
-        channel = self._num_hidden + len(self._measures) - 1
-        return Frame(_json(self._deltas.encode(channel, path, op, value)), "delta")
+    def _delta(self, path: str, op: Op, value: object) -> SseFrame:
+        channel = self._num_hidden + len(self._checksums) - 1
+        return SseFrame(_encode_json(self._deltas.encode(channel, path, op, value)), "delta")
 
 
-class Measure:
-    """The length and hash of a message's text, as it grows."""
+class TextChecksum:
+    """Length and hash of a message's text, updated as it grows."""
 
     def __init__(self, message_id: str, text: str) -> None:
         self.num_chars = 0
@@ -297,12 +300,12 @@ class Measure:
         self.num_chars += len(text)
         self._hash.update(text.encode())
 
-    def checksum(self) -> typed.Checksum:
-        return typed.Checksum(self._message_id, self.num_chars, self._hash.hexdigest())
+    def value(self) -> side_events.Checksum:
+        return side_events.Checksum(self._message_id, self.num_chars, self._hash.hexdigest())
 
 
-def channels(log: Sequence[Stamped]) -> dict[str, wire.Envelope]:
-    """What the deltas of a turn, from its first event on, come to."""
+def build_channels(log: Sequence[Stamped]) -> dict[str, wire.Envelope]:
+    """Returns the state of each channel after all deltas of the log."""
     if not log:
         return {}
     turn = log[0].event
@@ -310,34 +313,45 @@ def channels(log: Sequence[Stamped]) -> dict[str, wire.Envelope]:
     events = [stamped.event for stamped in log]
     built = (event for event in events if isinstance(event, ContextBuilt))
     hidden = [message for event in built for message in hidden_messages(turn, event)]
-    origin = wire.Origin.of(turn)
-    said = [wire.message(one, origin) for one in transcript.fold(events).messages]
+    origin = wire.Origin.from_turn(turn)
+    folded = [wire.build_message(one, origin) for one in transcript.fold(events).messages]
     return {
         str(i): wire.Envelope(message, turn.conversation_id)
-        for i, message in enumerate([*hidden, *said])
+        for i, message in enumerate([*hidden, *folded])
     }
 
 
-def opened(opening: typed.Opening, token: typed.ResumeToken | None) -> bytes:
-    """The first frames of a stream that goes on. They are no events, and have no number."""
-    told = [opening] if token is None else [opening, token]
-    return b"".join([frame(*BANNER), *(frame(_json(one)) for one in told)])
+def encode_opening(opening: side_events.Opening, token: side_events.ResumeToken | None) -> bytes:
+    """Encodes the first frames of a resumed stream. They belong to no event and have no id."""
+    first = [opening] if token is None else [opening, token]
+    return b"".join(encode_frame(*frame) for frame in [ENCODING_FRAME, *map(_side_event, first)])
 
 
-def _warmup(warmed: PromptWarmed | None) -> typed.Warmup:
+def _warmup_state(warmed: PromptWarmed | None) -> side_events.WarmupState:
     return "cold" if warmed is None else "warm" if warmed.is_whole else "warming"
 
 
 def _saved_ms(warmed: PromptWarmed | None, usage: Usage | None) -> float | None:
-    """Of what was read ahead, as much as the engine still had when the answer began."""
-    if warmed is None or usage is None or warmed.num_tokens == 0:
+    """The time that was spent on the prewarmed tokens that were cached when the answer began."""
+    if warmed is None or usage is None or not (num_new := _num_new_tokens(warmed)):
         return None
-    share = min(1.0, usage.num_cached_tokens / warmed.num_tokens)
-    return round(warmed.read_ms * share, 3)
+    return round(warmed.read_ms * _num_warm_tokens(warmed, usage) / num_new, 3)
 
 
-def _typed(event: typed.Typed, name: str | None = None) -> Frame:
-    return Frame(_json(event), name)
+def _num_warm_tokens(warmed: PromptWarmed | None, usage: Usage | None) -> int:
+    """Returns how many of the cached tokens were cached by prewarming."""
+    if warmed is None or usage is None:
+        return 0
+    num_before = warmed.num_tokens - _num_new_tokens(warmed)
+    return max(min(warmed.num_tokens, usage.num_cached_tokens) - num_before, 0)
 
 
-_json = msgspec.json.Encoder().encode
+def _num_new_tokens(warmed: PromptWarmed) -> int:
+    return warmed.num_tokens if warmed.num_new_tokens is UNSET else warmed.num_new_tokens
+
+
+def _side_event(event: side_events.SideEvent, name: str | None = None) -> SseFrame:
+    return SseFrame(_encode_json(event), name)
+
+
+_encode_json = msgspec.json.Encoder().encode

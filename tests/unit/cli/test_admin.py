@@ -28,13 +28,13 @@ async def test_the_first_account_is_an_admin_and_the_next_a_member(
     assert "member account bob" in create_user(hitsend, tmp_path, "bob")
     assert "admin account cid" in create_user(hitsend, tmp_path, "cid", "--role", "admin")
     store = await Store.open(tmp_path / "hitsend.db")
-    found = await store.accounts.by_name("ann")
+    found = await store.accounts.find_by_name("ann")
     await store.close()
     assert found is not None
     assert await verify_password(PASSWORD.strip(), found[1])
 
 
-def test_what_would_be_no_good_account_is_refused(hitsend: Hitsend, tmp_path: Path) -> None:
+def test_an_invalid_account_is_refused(hitsend: Hitsend, tmp_path: Path) -> None:
     assert "has to be an admin" in create_user(hitsend, tmp_path, "ann", "--role", "member")
     assert "8 to 256" in create_user(hitsend, tmp_path, "ann", password="short\n")
     assert "8 to 256" in create_user(hitsend, tmp_path, "ann", password="")
@@ -48,7 +48,7 @@ def test_without_a_terminal_a_password_has_to_be_piped(hitsend: Hitsend, tmp_pat
     assert "--password-stdin" in ran.stderr
 
 
-async def test_a_key_is_printed_alone_and_opens_the_door(hitsend: Hitsend, tmp_path: Path) -> None:
+async def test_a_new_key_is_the_only_output_and_is_valid(hitsend: Hitsend, tmp_path: Path) -> None:
     create_user(hitsend, tmp_path, "ann")
     place = ("--data-dir", str(tmp_path))
     ran = hitsend("admin", "create-key", "ann", "--label", "backup", *place)
@@ -56,13 +56,13 @@ async def test_a_key_is_printed_alone_and_opens_the_door(hitsend: Hitsend, tmp_p
     assert key.startswith("hs-")
     assert ran.stderr == ""
     store = await Store.open(tmp_path / "hitsend.db")
-    found = await store.accounts.by_key(hash_token(key))
+    found = await store.accounts.find_by_key(hash_token(key))
     await store.close()
     assert found is not None
     assert (found[0].label, found[1].name) == ("backup", "ann")
 
 
-def test_the_database_is_closed_to_others(hitsend: Hitsend, tmp_path: Path) -> None:
+def test_the_database_is_private(hitsend: Hitsend, tmp_path: Path) -> None:
     create_user(hitsend, tmp_path / "data", "ann")
     assert (tmp_path / "data").stat().st_mode & 0o077 == 0
     assert (tmp_path / "data/hitsend.db").stat().st_mode & 0o077 == 0
@@ -77,7 +77,7 @@ def test_a_data_folder_that_cannot_be_made_is_one_sentence(
     assert "Traceback" not in said
 
 
-def test_people_are_listed_kept_out_and_let_in_again(hitsend: Hitsend, tmp_path: Path) -> None:
+def test_users_are_listed_disabled_and_enabled(hitsend: Hitsend, tmp_path: Path) -> None:
     create_user(hitsend, tmp_path, "ann")
     create_user(hitsend, tmp_path, "bob")
     place = ("--data-dir", str(tmp_path))
@@ -93,7 +93,7 @@ def test_people_are_listed_kept_out_and_let_in_again(hitsend: Hitsend, tmp_path:
     assert "no account eve" in hitsend("admin", "disable", "eve", *place).stderr
 
 
-def test_the_last_administrator_is_not_kept_out(hitsend: Hitsend, tmp_path: Path) -> None:
+def test_the_last_administrator_cannot_be_disabled(hitsend: Hitsend, tmp_path: Path) -> None:
     create_user(hitsend, tmp_path, "ann")
     ran = hitsend("admin", "disable", "ann", "--data-dir", str(tmp_path))
     assert ran.returncode == 1

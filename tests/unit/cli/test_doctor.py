@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong and says how to mend it."""
+"""The doctor finds problems and says how to fix them."""
 
 import socket
 import subprocess

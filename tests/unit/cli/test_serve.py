@@ -49,9 +49,7 @@ def test_a_port_that_is_taken_is_one_sentence(hitsend: Hitsend, tmp_path: Path) 
     assert ran.stderr.count("\n") == 1
 
 
-def test_a_secret_in_the_instructions_is_told_before_anybody_comes(
-    hitsend: Hitsend, tmp_path: Path
-) -> None:
+def test_a_secret_in_the_instructions_stops_the_start(hitsend: Hitsend, tmp_path: Path) -> None:
     told = f"Use the key sk-{'a1' * 20} for it."
     ran = hitsend("serve", "--data-dir", str(tmp_path), "--instructions", told)
     assert ran.returncode == 1

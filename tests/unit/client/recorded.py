@@ -7,11 +7,10 @@ import msgspec
 
 from hitsend import events
 from hitsend.client import TextAdded, TextReplaced, Update
-from hitsend.events import Stamped
-from hitsend.wire import typed
-from hitsend.wire.sse import DONE
-from hitsend.wire.v1 import V1View, channels, opened
-from hitsend.work import is_end
+from hitsend.events import Stamped, is_end
+from hitsend.sse import DONE
+from hitsend.wire import side_events
+from hitsend.wire.v1 import V1View, build_channels, encode_opening
 
 TURNS = Path(__file__).parents[2] / "turns"
 NAMES = sorted(path.stem for path in TURNS.glob("*.sse"))
@@ -29,9 +28,9 @@ def began(name: str) -> events.TurnStarted:
     return event
 
 
-def token(name: str, signed: str = "first") -> typed.ResumeToken:
+def token(name: str, signed: str = "first") -> side_events.ResumeToken:
     turn = began(name)
-    return typed.ResumeToken(signed, turn.conversation_id, turn.turn_id, 1760007200.25)
+    return side_events.ResumeToken(signed, turn.conversation_id, turn.turn_id, 1760007200.25)
 
 
 def whole(name: str) -> bytes:
@@ -44,18 +43,20 @@ def rest(name: str, after: int, signed: str = "next") -> bytes:
     """What the server sends to a reader that has seen everything up to `after`."""
     view, turn = V1View(), began(name)
     view.skip(log(name)[:after])
-    resumed = typed.StreamResumed(turn.conversation_id, turn.turn_id, after + 1, view.carry)
-    return opened(resumed, token(name, signed)) + view.encode(log(name)[after:]) + DONE
+    resumed = side_events.StreamResumed(turn.conversation_id, turn.turn_id, after + 1, view.carry)
+    return encode_opening(resumed, token(name, signed)) + view.encode(log(name)[after:]) + DONE
 
 
 def summary(name: str, at: int) -> bytes:
     """What it sends to one that is too far behind, or at a loss. The end is always told."""
     view, turn, past = V1View(), began(name), log(name)[: min(at, end_of(name) - 1)]
     view.skip(past)
-    snapshot = typed.StreamSnapshot(
-        turn.conversation_id, turn.turn_id, view.seq, channels(past), view.carry
+    snapshot = side_events.StreamSnapshot(
+        turn.conversation_id, turn.turn_id, view.seq, build_channels(past), view.carry
     )
-    return opened(snapshot, token(name, "next")) + view.encode(log(name)[len(past) :]) + DONE
+    return (
+        encode_opening(snapshot, token(name, "next")) + view.encode(log(name)[len(past) :]) + DONE
+    )
 
 
 def end_of(name: str) -> int:

@@ -12,9 +12,9 @@ from hitsend.client import (
     Client,
     EngineLost,
     Finished,
-    Garbled,
     HitsendError,
     Interrupted,
+    StreamInvalid,
     TextAdded,
     Titled,
 )
@@ -36,7 +36,7 @@ async def test_text_that_was_damaged_cannot_be_taken_back_and_is_an_error(serve:
     damaged = whole("hello").replace(b'"v":"', b'"v":"x', 1)
     fake = await serve(stream(damaged), stream(summary("hello", 99)))
     async with asyncio.timeout(5), Client(fake.url, "hs-key", QUICK) as client:
-        with pytest.raises(Garbled, match="damaged"):
+        with pytest.raises(StreamInvalid, match="damaged"):
             assert [text async for text in client.send("Say hello.").text()]
 
 

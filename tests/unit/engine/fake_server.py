@@ -1,4 +1,4 @@
-"""An HTTP server that does exactly what a test tells it, byte for byte."""
+"""An HTTP server whose responses a test writes byte for byte."""
 
 import asyncio
 import ssl
@@ -20,21 +20,21 @@ class Request(msgspec.Struct, frozen=True):
 
 
 Handler = Callable[[Request, asyncio.StreamWriter], Awaitable[None]]
-"""Writes the answer, head and all. The connection is closed when it returns."""
+"""Writes the response with its headers. The connection closes when the handler returns."""
 
 
 class FakeServer:
-    """Keeps what it was asked."""
+    """Records its requests."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
         self.url = ""
         self.requests: list[Request] = []
         self.client_left = asyncio.Event()
-        """Set when a client hung up before its answer was whole."""
+        """Set when a client closes the connection before its response is complete."""
         self._answering: set[asyncio.Task[None]] = set()
 
-    def asked(self, path: str) -> list[Request]:
+    def requests_to(self, path: str) -> list[Request]:
         return [request for request in self.requests if request.path == path]
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,14 +47,14 @@ class FakeServer:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            with suppress(asyncio.IncompleteReadError):  # who left before asking anything
-                await self._until_someone_leaves(reader, writer)
+            with suppress(asyncio.IncompleteReadError):  # the client left before its request
+                await self._answer_until_closed(reader, writer)
         finally:
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _until_someone_leaves(
+    async def _answer_until_closed(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         request = await _read_request(reader)
@@ -94,7 +94,7 @@ async def serving(
 
 
 def whole(body: bytes, status: str = "200 OK", **headers: str) -> bytes:
-    """A complete answer. `retry_after` becomes the header Retry-After."""
+    """Returns a complete response. `retry_after` becomes the header Retry-After."""
     lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *lines]
     return "\r\n".join([*lines, "\r\n"]).encode() + body
@@ -110,6 +110,6 @@ def chunked(data: bytes) -> bytes:
 
 
 def sse(*values: object) -> bytes:
-    """Each value as an event in a chunk of its own; then `[DONE]` and the end."""
+    """Returns a stream with each value as an event in its own chunk, and `[DONE]`."""
     events = [b"data: %s\n\n" % msgspec.json.encode(value) for value in values]
     return STREAM_HEAD + b"".join(map(chunked, [*events, b"data: [DONE]\n\n", b""]))

@@ -1,4 +1,4 @@
-"""The thin HTTP client, against a server that misbehaves in every way a test can think of."""
+"""The thin HTTP client, against a server that misbehaves in many ways."""
 
 import asyncio
 import ssl
@@ -10,13 +10,13 @@ import pytest
 import trustme
 from tests.unit.engine.fake_server import STREAM_HEAD, Request, chunked, serving, whole
 
-from hitsend.engine.http import Http, parse_address
+from hitsend.engine.http import HttpClient, parse_address
 from hitsend.errors import EngineDown, EngineLost, Refused
 
 
 @asynccontextmanager
-async def answering(*pieces: bytes, silence_s: float = 5.0) -> AsyncGenerator[Http, None]:
-    """A client of a server that writes these pieces, one by one, and hangs up."""
+async def answering(*pieces: bytes, silence_s: float = 5.0) -> AsyncGenerator[HttpClient, None]:
+    """A client of a server that writes these pieces, one by one, and closes the connection."""
 
     async def write(request: Request, writer: asyncio.StreamWriter) -> None:
         for piece in pieces:
@@ -25,12 +25,12 @@ async def answering(*pieces: bytes, silence_s: float = 5.0) -> AsyncGenerator[Ht
             await asyncio.sleep(0)
 
     async with serving(write) as server:
-        http = Http(parse_address(server.url), silence_s=silence_s)
+        http = HttpClient(parse_address(server.url), silence_s=silence_s)
         yield http
         http.close()
 
 
-async def read_all(http: Http) -> bytes:
+async def read_all(http: HttpClient) -> bytes:
     body = b""
     async with http.stream("GET", "/") as stream:
         while more := await stream.read():
@@ -38,10 +38,10 @@ async def read_all(http: Http) -> bytes:
     return body
 
 
-async def test_an_answer_is_read_whole() -> None:
+async def test_a_response_is_read_completely() -> None:
     async with answering(whole(b"hello", "201 Created", Retry_After="3")) as http:
-        answer = await http.request("POST", "/", b"{}")
-    assert (answer.status, answer.body, answer.headers["retry-after"]) == (201, b"hello", "3")
+        response = await http.request("POST", "/", b"{}")
+    assert (response.status, response.body, response.headers["retry-after"]) == (201, b"hello", "3")
 
 
 async def test_chunks_are_joined_wherever_they_are_cut() -> None:
@@ -51,8 +51,8 @@ async def test_chunks_are_joined_wherever_they_are_cut() -> None:
             assert await read_all(http) == b"hello world"
 
 
-async def test_what_comes_during_a_rest_is_one_read() -> None:
-    rested = asyncio.Event()
+async def test_data_that_arrives_during_a_pause_is_one_read() -> None:
+    has_written = asyncio.Event()
 
     async def write(request: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD + chunked(b"a"))
@@ -60,22 +60,22 @@ async def test_what_comes_during_a_rest_is_one_read() -> None:
         for word in (b"b", b"c", b"d"):
             writer.write(chunked(word))
             await writer.drain()
-        rested.set()
+        has_written.set()
         await asyncio.sleep(0.05)
         writer.write(chunked(b""))
 
     async with serving(write) as server:
-        http = Http(parse_address(server.url))
+        http = HttpClient(parse_address(server.url))
         async with http.stream("GET", "/") as stream:
-            heard = await stream.read()
-            await asyncio.gather(stream.rest(0.02), rested.wait())
+            received = await stream.read()
+            await asyncio.gather(stream.pause(0.02), has_written.wait())
             while more := await stream.read():
-                heard += more
+                received += more
         http.close()
-    assert heard == b"abcd"
+    assert received == b"abcd"
 
 
-async def test_what_arrived_together_is_one_read() -> None:
+async def test_data_that_arrives_together_is_one_read() -> None:
     async with (
         answering(STREAM_HEAD + chunked(b"a") + chunked(b"b") + chunked(b"")) as http,
         http.stream("GET", "/") as stream,
@@ -84,7 +84,7 @@ async def test_what_arrived_together_is_one_read() -> None:
         assert await stream.read() == b""
 
 
-async def test_an_answer_may_end_with_the_connection() -> None:
+async def test_a_response_may_end_with_the_connection() -> None:
     async with answering(b"HTTP/1.1 200 OK\r\n\r\nhello") as http:
         assert await read_all(http) == b"hello"
 
@@ -93,10 +93,10 @@ async def test_an_engine_that_is_not_there_is_down() -> None:
     async with serving(lambda request, writer: asyncio.sleep(0)) as server:
         url = server.url
     with pytest.raises(EngineDown, match="cannot be reached"):
-        await Http(parse_address(url)).request("GET", "/")
+        await HttpClient(parse_address(url)).request("GET", "/")
 
 
-async def test_an_engine_that_hangs_up_without_a_word_is_down() -> None:
+async def test_an_engine_that_closes_the_connection_without_a_response_is_down() -> None:
     async with answering() as http:
         with pytest.raises(EngineDown, match="hung up"):
             await http.request("GET", "/")
@@ -106,7 +106,7 @@ async def test_an_engine_that_hangs_up_without_a_word_is_down() -> None:
     "beginning",
     [STREAM_HEAD + chunked(b"hel"), STREAM_HEAD + b"5\r\nhe", whole(b"hello")[:-1]],
 )
-async def test_an_answer_cut_short_is_lost_but_its_beginning_is_heard(beginning: bytes) -> None:
+async def test_a_truncated_response_is_lost_but_its_beginning_is_read(beginning: bytes) -> None:
     async with answering(beginning) as http, http.stream("GET", "/") as stream:
         assert (await stream.read()).startswith(b"he")
         with pytest.raises(EngineLost, match="hung up in the middle"):
@@ -119,7 +119,7 @@ async def test_an_engine_that_falls_silent_is_lost() -> None:
         await asyncio.Event().wait()
 
     async with serving(fall_silent) as server:
-        http = Http(parse_address(server.url), silence_s=0.5)
+        http = HttpClient(parse_address(server.url), silence_s=0.5)
         async with asyncio.timeout(30), http.stream("GET", "/") as stream:
             assert await stream.read() == b"so"
             with pytest.raises(EngineLost, match=r"silent for 0\.5 s"):
@@ -127,30 +127,30 @@ async def test_an_engine_that_falls_silent_is_lost() -> None:
 
 
 @pytest.mark.parametrize("noise", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\n" + b"a" * 99_999])
-async def test_what_is_not_http_is_refused(noise: bytes) -> None:
+async def test_a_response_that_is_not_http_is_refused(noise: bytes) -> None:
     async with asyncio.timeout(5), answering(noise) as http:
         with pytest.raises(EngineDown, match="answered with"):
             await http.request("GET", "/")
 
 
-async def test_broken_chunks_are_a_lost_answer() -> None:
+async def test_broken_chunks_are_a_lost_response() -> None:
     async with answering(STREAM_HEAD + chunked(b"fine") + b"not a length\r\n") as http:
         with pytest.raises(EngineLost):
             await read_all(http)
 
 
-async def test_leaving_the_block_hangs_up() -> None:
+async def test_leaving_the_block_closes_the_connection() -> None:
     async def go_on(request: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD + chunked(b"word"))
         await asyncio.Event().wait()
 
     async with serving(go_on) as server, asyncio.timeout(5):
-        async with Http(parse_address(server.url)).stream("GET", "/") as stream:
+        async with HttpClient(parse_address(server.url)).stream("GET", "/") as stream:
             await stream.read()
         await server.client_left.wait()
 
 
-async def test_a_reader_that_lags_slows_the_engine_and_loses_nothing() -> None:
+async def test_a_slow_reader_slows_the_engine_and_loses_nothing() -> None:
     piece = chunked(b"x" * 65_536)
     longest, num_bytes = 0, 0
     async with (
@@ -166,7 +166,7 @@ async def test_a_reader_that_lags_slows_the_engine_and_loses_nothing() -> None:
     assert longest < 2 * 2**20
 
 
-async def test_tls_is_spoken_and_the_certificate_checked() -> None:
+async def test_tls_is_used_and_the_certificate_checked() -> None:
     async def answer(request: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(whole(b"hello"))
 
@@ -177,9 +177,9 @@ async def test_tls_is_spoken_and_the_certificate_checked() -> None:
     authority.configure_trust(trusting)
     async with serving(answer, server_side) as server:
         address = parse_address(server.url)
-        assert (await Http(address, tls=trusting).request("GET", "/")).body == b"hello"
+        assert (await HttpClient(address, tls=trusting).request("GET", "/")).body == b"hello"
         with pytest.raises(EngineDown, match="CERTIFICATE_VERIFY_FAILED"):
-            await Http(address).request("GET", "/")
+            await HttpClient(address).request("GET", "/")
 
 
 class KeepsAlive:
@@ -203,12 +203,12 @@ class KeepsAlive:
 
 
 @pytest.mark.parametrize(("num_answers", "num_connections"), [(10, 1), (1, 4)])
-async def test_connections_are_used_again_unless_the_engine_closed_them(
+async def test_connections_are_reused_unless_the_engine_closed_them(
     tmp_path: Path, num_answers: int, num_connections: int
 ) -> None:
     keeps_alive = KeepsAlive(num_answers)
     server = await asyncio.start_unix_server(keeps_alive.serve, tmp_path / "engine.sock")
-    http = Http(parse_address(f"unix:{tmp_path / 'engine.sock'}"), key="secret")
+    http = HttpClient(parse_address(f"unix:{tmp_path / 'engine.sock'}"), key="secret")
     for _ in range(4):
         assert (await http.request("GET", "/")).body == b"ok"
     assert len(keeps_alive.connections) == num_connections
@@ -217,16 +217,117 @@ async def test_connections_are_used_again_unless_the_engine_closed_them(
     await asyncio.wait(keeps_alive.connections, timeout=5)
 
 
-async def test_the_key_goes_along() -> None:
+class Ghost:
+    """Answers the first request of a connection, and treats later ones as told."""
+
+    def __init__(self, close_after_s: float | None) -> None:
+        self.num_requests = 0
+        self._close_after_s = close_after_s
+        self.connections: list[asyncio.Task[None]] = []
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.append(asyncio.create_task(self._answer(reader, writer)))
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._read(reader)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            await self._read(reader)
+            if self._close_after_s is None:
+                await asyncio.Event().wait()
+            else:
+                await asyncio.sleep(self._close_after_s)
+        finally:
+            writer.close()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        self.num_requests += 1
+
+
+@pytest.mark.parametrize(
+    ("close_after_s", "num_sent", "words"),
+    [(None, 2, "silent for 0.3 s"), (0.2, 2, "hung up"), (0.0, 3, "")],
+)
+async def test_a_request_is_sent_again_only_if_the_connection_closed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+    close_after_s: float | None,
+    num_sent: int,
+    words: str,
+) -> None:
+    monkeypatch.setattr("hitsend.engine.http.STALE_S", 0.1)
+    ghost = Ghost(close_after_s)
+    server = await asyncio.start_server(ghost.serve, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    http = HttpClient(parse_address(f"http://{host}:{port}"), silence_s=0.3)
+    assert (await http.request("POST", "/", b"")).body == b"ok"
+    if words:
+        with pytest.raises(EngineDown, match=words):
+            await http.request("POST", "/", b"")
+    else:
+        assert (await http.request("POST", "/", b"")).body == b"ok"
+    assert ghost.num_requests == num_sent
+    http.close()
+    server.close()
+    for connection in ghost.connections:
+        connection.cancel()
+    await asyncio.wait(ghost.connections, timeout=5)
+
+
+@pytest.mark.parametrize("beginning", [b"", STREAM_HEAD])
+async def test_a_stream_without_data_has_its_own_silence_limit(beginning: bytes) -> None:
+    async def fall_silent(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(beginning)
+        await asyncio.Event().wait()
+
+    async with serving(fall_silent) as server, asyncio.timeout(5):
+        http = HttpClient(parse_address(server.url), silence_s=60, first_silence_s=0.2)
+        with pytest.raises(EngineLost if beginning else EngineDown, match=r"silent for 0\.2 s"):
+            await read_all(http)
+
+
+async def test_after_its_first_data_a_stream_has_the_longer_limit() -> None:
+    async def pause(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + chunked(b"a"))
+        await asyncio.sleep(0.4)
+        writer.write(chunked(b"b") + chunked(b""))
+
+    async with serving(pause) as server, asyncio.timeout(5):
+        http = HttpClient(parse_address(server.url), silence_s=60, first_silence_s=0.1)
+        assert await read_all(http) == b"ab"
+
+
+async def test_a_stream_behind_another_may_be_queued_and_has_the_longer_limit() -> None:
+    is_answering = asyncio.Event()
+
+    async def answer_slowly(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD)
+        if is_answering.is_set():
+            await asyncio.sleep(0.4)
+        else:
+            writer.write(chunked(b"a"))
+            is_answering.set()
+            await asyncio.sleep(0.5)
+        writer.write(chunked(b"b") + chunked(b""))
+
+    async with serving(answer_slowly) as server, asyncio.timeout(5):
+        http = HttpClient(parse_address(server.url), silence_s=60, first_silence_s=0.1)
+        async with http.stream("GET", "/") as first:
+            await is_answering.wait()
+            assert await first.read() == b"a"
+            assert await read_all(http) == b"b"
+
+
+async def test_the_key_is_sent() -> None:
     async def echo(request: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(whole(request.headers["authorization"].encode()))
 
     async with serving(echo) as server:
-        answer = await Http(parse_address(server.url), key="secret").request("GET", "/")
-    assert answer.body == b"Bearer secret"
+        response = await HttpClient(parse_address(server.url), key="secret").request("GET", "/")
+    assert response.body == b"Bearer secret"
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", "http://x:port", "unix:"])
-def test_what_is_not_an_address_is_refused(url: str) -> None:
+def test_a_bad_address_is_refused(url: str) -> None:
     with pytest.raises(Refused, match="not an address"):
         parse_address(url)

@@ -1,4 +1,4 @@
-"""Calls of tools, found in what a model writes, wherever it was cut."""
+"""Tool calls are parsed out of a model's text, wherever the stream was cut."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ CALL = '{"name": "get_weather", "arguments": {"place": "Köln"}}'
 WEATHER = ToolCall("call_0", "get_weather", '{"place": "Köln"}')
 WEATHER_1 = ToolCall("call_1", "get_weather", '{"place": "Köln"}')
 
-WRITTEN = [
+EXAMPLES = [
     ("Just text.", ["Just text."]),
     ("  spaced  ", ["  spaced  "]),
     (f"<tool_call>\n{CALL}\n</tool_call>", [WEATHER]),
@@ -56,7 +56,7 @@ WRITTEN = [
 
 
 def parse(pieces: list[str]) -> list[str | ToolCall]:
-    """What came out, with neighbouring texts joined: how they were cut is no matter."""
+    """Returns the parsed parts, with adjacent texts joined."""
     numbers = itertools.count()
     parser = ToolCallParser(["get_weather", "get_time"], lambda: f"call_{next(numbers)}")
     found = [part for piece in pieces for part in parser.feed(piece)] + parser.finish()
@@ -69,13 +69,13 @@ def parse(pieces: list[str]) -> list[str | ToolCall]:
     return joined
 
 
-@pytest.mark.parametrize(("text", "parts"), WRITTEN)
-def test_calls_and_text_are_told_apart(text: str, parts: list[str | ToolCall]) -> None:
+@pytest.mark.parametrize(("text", "parts"), EXAMPLES)
+def test_calls_and_text_are_separated(text: str, parts: list[str | ToolCall]) -> None:
     assert parse([text]) == parts
 
 
-@pytest.mark.parametrize(("text", "parts"), WRITTEN)
-def test_every_cut_in_two_gives_the_same(text: str, parts: list[str | ToolCall]) -> None:
+@pytest.mark.parametrize(("text", "parts"), EXAMPLES)
+def test_every_cut_in_two_gives_the_same_parts(text: str, parts: list[str | ToolCall]) -> None:
     for cut in range(len(text) + 1):
         assert parse([text[:cut], text[cut:]]) == parts
     assert parse(list(text)) == parts
@@ -87,7 +87,7 @@ FRAGMENTS = st.sampled_from(
 
 
 @given(st.lists(FRAGMENTS, max_size=12), st.data())
-def test_no_cut_makes_a_difference(fragments: list[str], data: st.DataObject) -> None:
+def test_the_parts_do_not_depend_on_the_cuts(fragments: list[str], data: st.DataObject) -> None:
     text = "".join(fragments)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     pieces = [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]

@@ -1,8 +1,8 @@
-"""What may be suggested as a memory, or taken from a model."""
+"""Facts that may be suggested as memories."""
 
 import pytest
 
-from hitsend.memory.suggestions import is_said_by_any, own_fact, tells_of_person
+from hitsend.memory.suggestions import is_stated_by_any, mentions_self, validate_fact
 
 MESSAGE = (
     "I'm a nurse from Porto and my PIN is 4711. My card is 4556 7375 8689 9855. Write a letter?"
@@ -10,8 +10,8 @@ MESSAGE = (
 
 
 @pytest.mark.parametrize("written", ["I am a nurse from Porto.", '"I\'m a nurse."', "My card."])
-def test_a_fact_in_the_persons_own_words_is_taken(written: str) -> None:
-    assert own_fact(written, MESSAGE) == written.strip('"')
+def test_a_fact_in_the_persons_own_words_is_accepted(written: str) -> None:
+    assert validate_fact(written, MESSAGE) == written.strip('"')
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def test_a_fact_in_the_persons_own_words_is_taken(written: str) -> None:
         "I am.",
     ],
 )
-def test_anything_else_is_not(written: str) -> None:
-    assert own_fact(written, MESSAGE) is None
+def test_any_other_text_is_rejected(written: str) -> None:
+    assert validate_fact(written, MESSAGE) is None
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,15 @@ def test_anything_else_is_not(written: str) -> None:
         ("Ich rauche.", "Ich rauche nicht."),
     ],
 )
-def test_the_opposite_of_what_was_said_is_not_taken(written: str, message: str) -> None:
-    assert own_fact(written, message) is None
-    assert own_fact(message, message) == message
+def test_the_opposite_of_the_message_is_rejected(written: str, message: str) -> None:
+    assert validate_fact(written, message) is None
+    assert validate_fact(message, message) == message
 
 
-def test_a_no_in_another_sentence_turns_nothing_round() -> None:
+def test_a_negation_in_another_sentence_does_not_matter() -> None:
     message = "I'm a nurse from Porto. I don't know what to write. Don't forget the stamp!"
-    assert own_fact("I am a nurse from Porto.", message) is not None
-    assert own_fact("My dog is Rex.", "Don't forget my dog is Rex.") is not None
+    assert validate_fact("I am a nurse from Porto.", message) is not None
+    assert validate_fact("My dog is Rex.", "Don't forget my dog is Rex.") is not None
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_a_no_in_another_sentence_turns_nothing_round() -> None:
         ("I am not a nurse.", False),
     ],
 )
-def test_what_is_said_in_other_words_is_known(fact: str, is_known: bool) -> None:
-    assert is_said_by_any(fact, ["I like tea.", "I am a nurse from Porto."]) is is_known
+def test_a_fact_stated_in_other_forms_is_known(fact: str, is_known: bool) -> None:
+    assert is_stated_by_any(fact, ["I like tea.", "I am a nurse from Porto."]) is is_known
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,5 @@ def test_what_is_said_in_other_words_is_known(fact: str, is_known: bool) -> None
         ("Wie groß ist der Mond?", False),
     ],
 )
-def test_only_what_may_tell_of_the_person_is_looked_into(message: str, tells: bool) -> None:
-    assert tells_of_person(message) is tells
+def test_only_messages_that_may_state_a_fact_are_checked(message: str, tells: bool) -> None:
+    assert mentions_self(message) is tells

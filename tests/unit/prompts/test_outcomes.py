@@ -1,4 +1,4 @@
-"""What is said of an experiment is no more than what it showed."""
+"""An experiment claims no more than its trials show."""
 
 from math import pi, tan
 from random import Random
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitsend.messages import Rating
-from hitsend.prompts.intervals import around_mean, incomplete_beta, student, welch, wilson
-from hitsend.prompts.outcomes import Difference, Outcome, is_declining, outcome
+from hitsend.prompts.intervals import incomplete_beta, mean_interval, student_t, welch, wilson
+from hitsend.prompts.outcomes import Difference, Outcome, evaluate, is_refusal
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -33,50 +33,50 @@ def people(version: int, num: int, num_up: int, num_turns: int = 1) -> list[Turn
     ]
 
 
-def clear(seen: Outcome) -> list[Difference]:
-    return [one for one in seen.differences if one.verdict != "unclear"]
+def clear_differences(outcome: Outcome) -> list[Difference]:
+    return [one for one in outcome.differences if one.verdict != "unclear"]
 
 
-def test_few_people_tell_nothing_however_often_they_ask() -> None:
-    seen = outcome([1, 1001], people(1, 4, 0, 500) + people(1001, 4, 4, 500))
+def test_few_people_give_no_result_however_many_turns_they_have() -> None:
+    seen = evaluate([1, 1001], people(1, 4, 0, 500) + people(1001, 4, 4, 500))
     assert seen.differences == ()
     assert [variant.num_turns for variant in seen.variants] == [2000, 2000]
 
 
-def test_what_chance_could_have_done_is_not_called_better() -> None:
-    seen = outcome([1, 1001], people(1, 20, 9) + people(1001, 20, 12))
-    assert {one.verdict for one in seen.differences} == {"unclear"}
+def test_an_insignificant_difference_is_unclear() -> None:
+    outcome = evaluate([1, 1001], people(1, 20, 9) + people(1001, 20, 12))
+    assert {one.verdict for one in outcome.differences} == {"unclear"}
 
 
-def test_what_chance_could_not_is() -> None:
-    seen = outcome([1, 1001], people(1, 200, 60) + people(1001, 200, 160))
-    [liked] = clear(seen)
+def test_a_significant_difference_is_better_or_worse() -> None:
+    seen = evaluate([1, 1001], people(1, 200, 60) + people(1001, 200, 160))
+    [liked] = clear_differences(seen)
     assert (liked.version, liked.measure, liked.verdict) == (1001, "liked", "better")
     assert 0.3 < liked.low < 0.5 < liked.high < 0.7
 
 
-def test_a_person_who_asks_a_hundred_times_is_one_witness() -> None:
+def test_a_person_with_a_hundred_turns_counts_once() -> None:
     often = [Turn(1001, "one", rating="up") for _ in range(1000)]
-    seen = outcome([1, 1001], people(1, 50, 25) + people(1001, 50, 25) + often)
+    seen = evaluate([1, 1001], people(1, 50, 25) + people(1001, 50, 25) + often)
     liked = seen.variants[1].means["liked"]
     assert liked.num_people == 51
     assert liked.value < 0.52
-    assert clear(seen) == []
+    assert clear_differences(seen) == []
 
 
 def test_longer_answers_are_neither_better_nor_worse() -> None:
     longer = [Turn(1001, f"l{n}", num_output_tokens=200 + n % 7) for n in range(40)]
     usual = [Turn(1, f"u{n}", num_output_tokens=100 + n % 7) for n in range(40)]
-    seen = outcome([1, 1001], longer + usual)
-    [length] = clear(seen)
+    seen = evaluate([1, 1001], longer + usual)
+    [length] = clear_differences(seen)
     assert (length.measure, length.verdict) == ("answer_tokens", "more")
 
 
-def test_no_turn_of_a_version_that_is_not_compared_counts() -> None:
-    assert outcome([1, 1001], people(7, 9, 9)).variants[0].num_turns == 0
+def test_turns_of_other_versions_do_not_count() -> None:
+    assert evaluate([1, 1001], people(7, 9, 9)).variants[0].num_turns == 0
 
 
-def test_among_many_experiments_that_show_nothing_few_claim_something() -> None:
+def test_few_experiments_without_an_effect_claim_one() -> None:
     chance = Random(5)
     claims = 0
     for _ in range(200):
@@ -90,46 +90,48 @@ def test_among_many_experiments_that_show_nothing_few_claim_something() -> None:
             )
             for person in range(60)
         ]
-        claims += clear(outcome([1, 1001], turns)) != []
+        claims += clear_differences(evaluate([1, 1001], turns)) != []
     assert claims <= 16
 
 
 @given(st.floats(0, 1), st.integers(1, 10_000))
-def test_the_interval_of_a_share_holds_the_share_and_is_one(share: float, num: int) -> None:
+def test_the_interval_of_a_proportion_contains_it_and_lies_within_0_and_1(
+    share: float, num: int
+) -> None:
     low, high = wilson(share, num)
     assert 0 <= low <= share + 1e-9
     assert share - 1e-9 <= high <= 1
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50))
-def test_the_interval_of_a_mean_holds_the_mean(values: list[float]) -> None:
-    around = around_mean(values)
+def test_the_interval_of_a_mean_contains_it(values: list[float]) -> None:
+    around = mean_interval(values)
     assert around is not None
     assert around.low <= fmean(values) + 1e-6
     assert fmean(values) - 1e-6 <= around.high
 
 
-def test_the_formulas_give_the_numbers_of_the_textbooks() -> None:
+def test_the_formulas_agree_with_textbook_values() -> None:
     assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert [student(0.975, df) for df in (1, 4, 10, 30, 1000)] == pytest.approx(
+    assert [student_t(0.975, df) for df in (1, 4, 10, 30, 1000)] == pytest.approx(
         [12.7062, 2.7764, 2.2281, 2.0423, 1.9623], abs=1e-4
     )
-    assert student(0.9995, 4) == pytest.approx(8.6103, abs=1e-4)
+    assert student_t(0.9995, 4) == pytest.approx(8.6103, abs=1e-4)
     low, high = welch([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], 0.05)
     assert (low, high) == pytest.approx((-0.91, 6.91), abs=0.1)
 
 
 @given(st.floats(0.9, 0.9999), st.floats(1, 100_000))
-def test_beyond_a_quantile_lies_what_it_says(quantile: float, freedom: float) -> None:
-    t = student(quantile, freedom)
+def test_the_probability_beyond_a_quantile_is_right(quantile: float, freedom: float) -> None:
+    t = student_t(quantile, freedom)
     beyond = incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
     assert beyond == pytest.approx(1 - quantile, rel=1e-6)
     assert t >= NormalDist().inv_cdf(quantile) - 1e-6
 
 
 @given(st.floats(0.9, 0.9999))
-def test_where_there_is_a_formula_it_gives_the_same(quantile: float) -> None:
-    assert student(quantile, 1) == pytest.approx(tan(pi * (quantile - 0.5)), rel=1e-6)
+def test_the_incomplete_beta_agrees_with_closed_forms(quantile: float) -> None:
+    assert student_t(quantile, 1) == pytest.approx(tan(pi * (quantile - 0.5)), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +145,8 @@ def test_where_there_is_a_formula_it_gives_the_same(quantile: float) -> None:
         "Leider kann ich das nicht beantworten.",
     ],
 )
-def test_an_answer_that_declines_is_recognised(text: str) -> None:
-    assert is_declining(text)
+def test_a_refusal_is_recognised(text: str) -> None:
+    assert is_refusal(text)
 
 
 @pytest.mark.parametrize(
@@ -160,5 +162,5 @@ def test_an_answer_that_declines_is_recognised(text: str) -> None:
         "",
     ],
 )
-def test_an_answer_that_answers_is_not(text: str) -> None:
-    assert not is_declining(text)
+def test_an_answer_is_not_a_refusal(text: str) -> None:
+    assert not is_refusal(text)

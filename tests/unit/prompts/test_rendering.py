@@ -1,4 +1,4 @@
-"""What goes into a prompt is data: it changes nothing but its own place."""
+"""Slot values are data: they change nothing but their own slot."""
 
 import time
 import timeit
@@ -12,16 +12,16 @@ from hitsend.errors import Refused, TooLarge
 from hitsend.prompts import (
     PromptText,
     Slot,
-    as_data,
     check_template,
     find_secret,
     render,
     render_chat,
     samples,
-    shipped,
+    shipped_prompts,
+    wrap_untrusted,
 )
-from hitsend.prompts.data import cleaned
-from hitsend.prompts.template import MOST_TEMPLATE_CHARS
+from hitsend.prompts.template import MAX_TEMPLATE_CHARS
+from hitsend.prompts.untrusted_text import clean_text
 
 PLACE = "PLACEHOLDER"
 
@@ -54,36 +54,36 @@ hostile = st.text() | st.lists(
 ).map("".join)
 
 
-def filled(text: str) -> dict[str, object]:
+def slot_values(text: str) -> dict[str, object]:
     return {"said": text, "several": [text, "x"]}
 
 
 @given(hostile)
-def test_a_value_changes_nothing_but_its_own_place(text: str) -> None:
-    said = as_data("said", text) if text.strip() else ""
-    several = [as_data("one", value) for value in (text, "x") if value.strip()]
+def test_a_value_changes_only_its_own_slot(text: str) -> None:
+    said = wrap_untrusted("said", text) if text.strip() else ""
+    several = [wrap_untrusted("one", value) for value in (text, "x") if value.strip()]
     expected = f"Before {said} between " + "\n".join(several) + "\n after"
-    assert render(NOTE, filled(text)) == expected
+    assert render(NOTE, slot_values(text)) == expected
 
 
-@given(hostile, st.sampled_from(sorted(shipped())))
+@given(hostile, st.sampled_from(sorted(shipped_prompts())))
 def test_no_value_becomes_a_message_of_its_own(text: str, name: str) -> None:
-    prompt = shipped()[name]
+    prompt = shipped_prompts()[name]
     for slot in (slot for slot in prompt.slots if slot.kind != "flag"):
         value = [text] if slot.kind == "list" else text
-        told = render_chat(prompt, {**samples(prompt), slot.name: value})
+        rendered = render_chat(prompt, {**samples(prompt), slot.name: value})
         before = render_chat(prompt, samples(prompt))
-        assert [message.role for message in told] == [message.role for message in before]
+        assert [message.role for message in rendered] == [message.role for message in before]
 
 
 @given(hostile)
-def test_no_text_closes_its_own_marks(text: str) -> None:
-    marked = as_data("said", text)
+def test_no_text_can_close_its_tag(text: str) -> None:
+    marked = wrap_untrusted("said", text)
     inside = marked.removeprefix("<said>").removesuffix("</said>")
     assert len(marked) - len(inside) == len("<said></said>")
     assert "<said" not in inside.casefold()
     assert "</said" not in inside.casefold().replace(" ", "")
-    assert inside.strip().replace("(", "<") == cleaned(text).replace("(", "<").replace("＜", "<")
+    assert inside.strip().replace("(", "<") == clean_text(text).replace("(", "<").replace("＜", "<")
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_no_text_closes_its_own_marks(text: str) -> None:
         "＜said＞",
     ],
 )
-def test_what_only_looks_like_the_mark_loses_its_bracket_and_nothing_else(mark: str) -> None:
-    assert as_data("said", f"ﬁve {mark} six") == f"<said>ﬁve ({mark[1:]} six</said>"
+def test_a_look_alike_tag_loses_only_its_bracket(mark: str) -> None:
+    assert wrap_untrusted("said", f"ﬁve {mark} six") == f"<said>ﬁve ({mark[1:]} six</said>"
 
 
-def test_ordinary_text_stands_in_its_marks_as_it_is() -> None:
-    assert as_data("memory", "I like <b>tea</b> & 1 < 2.") == (
+def test_ordinary_text_is_wrapped_unchanged() -> None:
+    assert wrap_untrusted("memory", "I like <b>tea</b> & 1 < 2.") == (
         "<memory>I like <b>tea</b> & 1 < 2.</memory>"
     )
-    assert as_data("memory", "one\r\ntwo") == "<memory>\none\ntwo\n</memory>"
+    assert wrap_untrusted("memory", "one\r\ntwo") == "<memory>\none\ntwo\n</memory>"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,9 @@ def test_ordinary_text_stands_in_its_marks_as_it_is() -> None:
         ({"said": "x", "several": [1]}, "`several` has to be a list of texts"),
     ],
 )
-def test_what_does_not_fit_its_slot_is_refused(values: dict[str, object], problem: str) -> None:
+def test_a_value_that_does_not_fit_its_slot_is_refused(
+    values: dict[str, object], problem: str
+) -> None:
     with pytest.raises(Refused, match=problem):
         render(NOTE, values)
 
@@ -137,19 +139,19 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_is_told_to_no_model(secret: str) -> None:
-    system = shipped()["system"]
+def test_no_prompt_contains_a_secret(secret: str) -> None:
+    system = shipped_prompts()["system"]
     with pytest.raises(Refused, match="which no model is told"):
         render(system, {"instructions": f"Use {secret} for it."})
     with pytest.raises(Refused, match="Take it out"):
         check_template(system, "{{ instructions }}" + secret)
-    told = render(NOTE, filled(f"My key is {secret} indeed."))
-    assert secret not in told
-    assert "My key is [secret left out]" in told
+    rendered = render(NOTE, slot_values(f"My key is {secret} indeed."))
+    assert secret not in rendered
+    assert "My key is [secret left out]" in rendered
 
 
-def test_no_text_makes_the_search_for_secrets_slow() -> None:
-    """A hundred times as many keys that never end do not take a hundred times as long."""
+def test_no_text_makes_secret_detection_slow() -> None:
+    """The time grows linearly with the number of unfinished keys."""
 
     def seconds(num: int) -> float:
         text = "-----BEGIN PRIVATE KEY-----" * num + "x" * 9_000
@@ -167,8 +169,8 @@ def test_no_text_makes_the_search_for_secrets_slow() -> None:
         "sk-1",
     ],
 )
-def test_what_only_resembles_a_secret_is_told(text: str) -> None:
-    assert text in render(shipped()["system"], {"instructions": text})
+def test_text_that_resembles_a_secret_is_kept(text: str) -> None:
+    assert text in render(shipped_prompts()["system"], {"instructions": text})
 
 
 @pytest.mark.parametrize(
@@ -213,10 +215,10 @@ def test_what_only_resembles_a_secret_is_told(text: str) -> None:
         ("{{ said }}{% for a in several %}{% else %}{{ a }}{% endfor %}", "nothing but an end"),
         ("{{ said }}{% for a in several recursive %}{% endfor %}", "nothing but an end"),
         ("{{ said }}", "never shows `several`"),
-        ("x" * (MOST_TEMPLATE_CHARS + 1), "at most"),
+        ("x" * (MAX_TEMPLATE_CHARS + 1), "at most"),
     ],
 )
-def test_a_template_reaches_nothing_but_its_slots(template: str, problem: str) -> None:
+def test_a_template_can_read_only_its_slots(template: str, problem: str) -> None:
     began = time.process_time()
     with pytest.raises(Refused, match=problem):
         check_template(NOTE, template)
@@ -224,7 +226,7 @@ def test_a_template_reaches_nothing_but_its_slots(template: str, problem: str) -
 
 
 @given(st.text(max_size=200) | hostile)
-def test_whatever_a_template_says_it_is_taken_or_refused(template: str) -> None:
+def test_any_template_is_accepted_or_refused(template: str) -> None:
     try:
         check_template(NOTE, template)
     except Refused:
@@ -232,38 +234,42 @@ def test_whatever_a_template_says_it_is_taken_or_refused(template: str) -> None:
     assert "several" in template
 
 
-def test_a_list_reads_one_below_the_other_however_it_is_shown() -> None:
+def test_a_list_renders_one_item_per_line() -> None:
     templates = (
         "{{ said }}{{ several }}",
         "{{ said }}{{ several | join('\n') }}",
         "{{ said }}{% for x in several %}{{ x }}{% if not loop.last %}\n\n{% endif %}{% endfor %}",
     )
     for template in templates:
-        told = render(replace(NOTE, template=template), {"said": "", "several": ["a", "b"]})
-        assert told == "<one>a</one>\n<one>b</one>"
+        rendered = render(replace(NOTE, template=template), {"said": "", "several": ["a", "b"]})
+        assert rendered == "<one>a</one>\n<one>b</one>"
 
 
-def test_a_line_is_counted_from_the_beginning_of_the_file() -> None:
+def test_errors_count_lines_from_the_start_of_the_template() -> None:
     template = "One\n=== user\n{{ said }}\n=== assistant\n{{ several }}\n{{ nothing }}"
     with pytest.raises(Refused, match="Line 6: there is no slot `nothing`"):
         check_template(NOTE, template)
 
 
 @pytest.mark.parametrize("template", ["=== user\n{{ said }}", "{{ said }}\n=== assistant \nHi."])
-def test_what_is_part_of_a_message_has_no_messages_of_its_own(template: str) -> None:
+def test_a_prompt_in_a_chat_has_no_messages_of_its_own(template: str) -> None:
     note = replace(NOTE, slots=NOTE.slots[:1])
     check_template(note, template)
     with pytest.raises(Refused, match="part of a message"):
         check_template(replace(note, is_in_chat=True), template)
 
 
-def test_only_a_whole_line_begins_a_message() -> None:
-    told = render_chat(replace(NOTE, template="=== username\n{{ said }}{{ several }}"), filled("x"))
-    assert [(message.role, message.text[:12]) for message in told] == [("system", "=== username")]
+def test_only_a_whole_line_starts_a_message() -> None:
+    rendered = render_chat(
+        replace(NOTE, template="=== username\n{{ said }}{{ several }}"), slot_values("x")
+    )
+    assert [(message.role, message.text[:12]) for message in rendered] == [
+        ("system", "=== username")
+    ]
 
 
-def test_what_would_be_too_long_is_not_made() -> None:
+def test_rendering_stops_when_it_is_too_long() -> None:
     template = "{{ said }}" * 1_000 + "{% for one in several %}" + "x" * 9_000 + "{% endfor %}"
-    for values in (filled("a" * 100_000), {"said": "", "several": ["a"] * 100_000}):
+    for values in (slot_values("a" * 100_000), {"said": "", "several": ["a"] * 100_000}):
         with pytest.raises(TooLarge):
             render(replace(NOTE, template=template), values)

@@ -1,7 +1,7 @@
 """A prompt whose text changed has a new version, or the check fails."""
 
 import pytest
-from scripts.gen_prompts import problems, read, written
+from scripts.gen_prompts import find_problems, format_lock, parse_lock
 
 LOCKED = {"system": (2, "aaa"), "title": (1, "bbb")}
 
@@ -19,8 +19,8 @@ LOCKED = {"system": (2, "aaa"), "title": (1, "bbb")}
 def test_a_text_is_known_by_its_version(
     now: dict[str, tuple[int, str]], problem: list[str]
 ) -> None:
-    assert problems(LOCKED, LOCKED | now) == problem
+    assert find_problems(LOCKED, LOCKED | now) == problem
 
 
 def test_what_is_written_is_read_again() -> None:
-    assert read(written(LOCKED)) == LOCKED
+    assert parse_lock(format_lock(LOCKED)) == LOCKED

@@ -71,7 +71,7 @@ def test_the_page_is_built_again_when_a_source_changes_and_only_then(tmp_path: P
     assert not build_web.is_built(tmp_path)
 
 
-def test_a_built_file_lies_beside_its_smaller_self(tmp_path: Path) -> None:
+def test_the_build_adds_gzipped_copies(tmp_path: Path) -> None:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text("<p>Hello</p>" * 100)
     (tmp_path / "assets/tiny.js").write_text("1")

@@ -1,11 +1,11 @@
-"""Run by test_crash.py: appends to one log until killed, and says what was acknowledged."""
+"""Run by test_crash.py: appends to one log until killed, and prints what was acknowledged."""
 
 import asyncio
 import sys
 from pathlib import Path
 
 from hitsend.events import Stamped, TextArrived
-from hitsend.store import Entry, NewTurn, Store
+from hitsend.store import LogEntry, NewTurn, Store
 
 
 async def main(path: Path) -> None:
@@ -26,7 +26,7 @@ async def main(path: Path) -> None:
     seq = 0
     while True:
         words = [Stamped(seq + n, 1.0, TextArrived(f"{seq + n} ")) for n in (1, 2, 3)]
-        await store.turns.append([Entry("t", word) for word in words])
+        await store.turns.append([LogEntry("t", word) for word in words])
         seq += 3
         sys.stdout.write(f"{seq}\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A store in a fresh folder, and short ways to say what happens in it."""
+"""A store in a fresh folder, and helpers to ask and answer in it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -19,21 +19,21 @@ from hitsend.events import (
     TurnFinished,
 )
 from hitsend.messages import Message, Text, Usage
-from hitsend.store import Closing, Entry, NewTurn, Store, User
+from hitsend.store import FinishedTurn, LogEntry, NewTurn, Store, User
 from hitsend.transcript import fold
 
 
 @pytest.fixture
 def clock() -> SimpleNamespace:
-    """Stands still until a test moves it."""
+    """A clock that only tests advance."""
     return SimpleNamespace(now=1_000_000.0)
 
 
 @pytest.fixture
 async def store(
-    tmp_path: Path, found: Callable[[Path], Path], clock: SimpleNamespace
+    tmp_path: Path, copy_database: Callable[[Path], Path], clock: SimpleNamespace
 ) -> AsyncIterator[Store]:
-    store = await Store.open(found(tmp_path / "data"), now=lambda: clock.now)
+    store = await Store.open(copy_database(tmp_path / "data"), now=lambda: clock.now)
     yield store
     await store.close()
 
@@ -50,7 +50,7 @@ async def eve(store: Store) -> User:
 
 @pytest.fixture
 def ask(store: Store, clock: SimpleNamespace) -> Callable[..., Awaitable[NewTurn]]:
-    """Says something: in a new conversation, or in that of an earlier turn."""
+    """Sends a message in a new conversation, or in that of an earlier turn."""
 
     async def ask(
         user: User,
@@ -83,7 +83,7 @@ def ask(store: Store, clock: SimpleNamespace) -> Callable[..., Awaitable[NewTurn
 
 @pytest.fixture
 def answer(store: Store, clock: SimpleNamespace) -> Callable[..., Awaitable[list[Stamped]]]:
-    """Answers a turn to its end, as the runner would, and gives back its log."""
+    """Finishes a turn as the runner would, and returns its log."""
 
     async def answer(
         turn: NewTurn, text: str, *, ending: Ending = "stop", title: str | None = None
@@ -91,8 +91,8 @@ def answer(store: Store, clock: SimpleNamespace) -> Callable[..., Awaitable[list
         events = enumerate(_events(turn, text, ending, title), 1)
         log = [Stamped(seq, seq * 10.0, event) for seq, event in events]
         clock.now += 1
-        closing = Closing(turn.turn_id, fold(line.event for line in log), clock.now)
-        await store.turns.append([Entry(turn.turn_id, line) for line in log], [closing])
+        closing = FinishedTurn(turn.turn_id, fold(line.event for line in log), clock.now)
+        await store.turns.append([LogEntry(turn.turn_id, line) for line in log], [closing])
         return log
 
     return answer

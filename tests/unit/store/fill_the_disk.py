@@ -1,4 +1,4 @@
-"""Run by test_crash.py: writes until nothing more fits, then makes room and goes on."""
+"""Run by test_crash.py: writes until the disk is full, then frees space and continues."""
 
 import asyncio
 import resource
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hitsend.errors import StoreDown
 from hitsend.events import Stamped, TextArrived
-from hitsend.store import Entry, NewTurn, Store
+from hitsend.store import LogEntry, NewTurn, Store
 
 TEXT = "x" * 50_000
 
@@ -56,7 +56,7 @@ async def append_until_full(store: Store) -> int:
 
 
 async def append(store: Store, seq: int) -> None:
-    await store.turns.append([Entry("t", Stamped(seq, 1.0, TextArrived(TEXT)))])
+    await store.turns.append([LogEntry("t", Stamped(seq, 1.0, TextArrived(TEXT)))])
 
 
 asyncio.run(main(Path(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""People, sessions, keys and invites, and when each of them stops to hold."""
+"""Accounts, sessions, keys and invites, and when each becomes invalid."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from hitsend.store.accounts import Accounts
 from hitsend.store.database import Database
 
 
-async def test_of_fifty_first_people_one_becomes_admin(store: Store) -> None:
+async def test_one_of_fifty_concurrent_first_accounts_is_created(store: Store) -> None:
     outcomes = await asyncio.gather(
         *(store.accounts.create_first(f"Person {n}", "hash") for n in range(50)),
         return_exceptions=True,
@@ -22,90 +22,92 @@ async def test_of_fifty_first_people_one_becomes_admin(store: Store) -> None:
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 49
     assert admin.role == "admin"
     assert await store.accounts.list_users() == [admin]
-    assert await store.accounts.count() == 1
+    assert await store.accounts.count_enabled() == 1
 
 
-async def test_a_name_that_reads_alike_is_taken(store: Store, ada: User) -> None:
+async def test_a_name_that_looks_the_same_is_taken(store: Store, ada: User) -> None:
     for name in ("Ada", "ADA", "ada", "\N{FULLWIDTH LATIN CAPITAL LETTER A}da"):
         with pytest.raises(Conflict, match="taken"):
             await store.accounts.create(name, "hash", "member")
-    assert await store.accounts.by_name("aDa") == (ada, "hash")
-    assert await store.accounts.by_name("Adam") is None
+    assert await store.accounts.find_by_name("aDa") == (ada, "hash")
+    assert await store.accounts.find_by_name("Adam") is None
 
 
-async def test_a_disabled_person_has_no_way_in(store: Store, ada: User, eve: User) -> None:
+async def test_a_disabled_accounts_credentials_are_refused(
+    store: Store, ada: User, eve: User
+) -> None:
     await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
     await store.accounts.create_key(ada.id, "key", "hs-abc", "mine")
     await store.accounts.disable(ada.id)
-    assert await store.accounts.by_name("Ada") is None
-    assert await store.accounts.by_session("token") is None
-    assert await store.accounts.by_key("key") is None
-    assert await store.accounts.by_name("Eve") == (eve, "hash")
+    assert await store.accounts.find_by_name("Ada") is None
+    assert await store.accounts.find_by_session("token") is None
+    assert await store.accounts.find_by_key("key") is None
+    assert await store.accounts.find_by_name("Eve") == (eve, "hash")
     await store.accounts.disable(ada.id)
     await store.accounts.enable(ada.id)
     await store.accounts.enable(ada.id)
-    assert await store.accounts.by_name("Ada") == (ada, "hash")
+    assert await store.accounts.find_by_name("Ada") == (ada, "hash")
     for change in (store.accounts.disable, store.accounts.enable):
         with pytest.raises(NotFound):
             await change("nobody")
 
 
-async def test_a_change_of_a_person_is_made_whole_or_not_at_all(store: Store, eve: User) -> None:
+async def test_an_account_change_is_atomic(store: Store, eve: User) -> None:
     ada = await store.accounts.create("Ada", "hash", "admin")
-    await store.accounts.change_person(eve.id, role="admin", is_disabled=True)
+    await store.accounts.change_account(eve.id, role="admin", is_disabled=True)
     with pytest.raises(Conflict, match="last administrator"):
-        await store.accounts.change_person(ada.id, role="member", is_disabled=False)
-    assert await standing(store) == {"Ada": ("admin", False), "Eve": ("admin", True)}
-    await store.accounts.change_person(eve.id, is_disabled=False)
-    await store.accounts.change_person(ada.id, role="member", is_disabled=True)
-    assert await standing(store) == {"Ada": ("member", True), "Eve": ("admin", False)}
+        await store.accounts.change_account(ada.id, role="member", is_disabled=False)
+    assert await roles_and_states(store) == {"Ada": ("admin", False), "Eve": ("admin", True)}
+    await store.accounts.change_account(eve.id, is_disabled=False)
+    await store.accounts.change_account(ada.id, role="member", is_disabled=True)
+    assert await roles_and_states(store) == {"Ada": ("member", True), "Eve": ("admin", False)}
 
 
-async def standing(store: Store) -> dict[str, tuple[str, bool]]:
-    people = await store.accounts.people()
+async def roles_and_states(store: Store) -> dict[str, tuple[str, bool]]:
+    people = await store.accounts.list_accounts()
     return {person.name: (person.role, person.is_disabled) for person in people}
 
 
-async def test_a_session_holds_until_it_expires(
+async def test_a_session_is_valid_until_it_expires(
     store: Store, ada: User, clock: SimpleNamespace
 ) -> None:
     opened = await store.accounts.open_session(
         ada.id, "token", user_agent="Firefox", expires_at=clock.now + 100
     )
-    assert await store.accounts.by_session("token") == (opened, ada)
-    assert await store.accounts.sessions(ada.id) == [opened]
-    assert await store.accounts.by_session("other") is None
+    assert await store.accounts.find_by_session("token") == (opened, ada)
+    assert await store.accounts.list_sessions(ada.id) == [opened]
+    assert await store.accounts.find_by_session("other") is None
     clock.now += 100
-    assert await store.accounts.by_session("token") is None
-    assert await store.accounts.sessions(ada.id) == []
+    assert await store.accounts.find_by_session("token") is None
+    assert await store.accounts.list_sessions(ada.id) == []
 
 
-async def test_a_revoked_session_holds_no_longer(store: Store, ada: User) -> None:
+async def test_a_revoked_session_is_invalid(store: Store, ada: User) -> None:
     opened = await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
     await store.accounts.revoke_session(opened.id, ada.id)
-    assert await store.accounts.by_session("token") is None
+    assert await store.accounts.find_by_session("token") is None
     assert not await store.accounts.rotate_session(opened.id, "token", "new")
     with pytest.raises(NotFound):
         await store.accounts.revoke_session(opened.id, ada.id)
 
 
-async def test_a_replaced_token_holds_for_a_minute_after_the_new_one_is_used(
+async def test_a_rotated_token_is_valid_for_a_minute_after_the_new_one_is_used(
     store: Store, ada: User, clock: SimpleNamespace
 ) -> None:
     opened = await store.accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
     assert await store.accounts.rotate_session(opened.id, "old", "new")
     clock.now += 1000
-    assert await store.accounts.by_session("old") is not None
-    assert await store.accounts.by_session("new") is not None
+    assert await store.accounts.find_by_session("old") is not None
+    assert await store.accounts.find_by_session("new") is not None
     clock.now += 59
-    assert await store.accounts.by_session("old") is not None
-    assert await store.accounts.by_session("new") is not None
+    assert await store.accounts.find_by_session("old") is not None
+    assert await store.accounts.find_by_session("new") is not None
     clock.now += 1
-    assert await store.accounts.by_session("old") is None
-    assert await store.accounts.by_session("new") is not None
+    assert await store.accounts.find_by_session("old") is None
+    assert await store.accounts.find_by_session("new") is not None
 
 
-async def test_a_token_that_never_arrived_is_replaced_in_its_turn(
+async def test_a_token_that_never_arrived_can_be_rotated_again(
     store: Store, ada: User, clock: SimpleNamespace
 ) -> None:
     opened = await store.accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
@@ -114,12 +116,12 @@ async def test_a_token_that_never_arrived_is_replaced_in_its_turn(
     clock.now += 1000
     assert await store.accounts.rotate_session(opened.id, "old", "new")
     assert not await store.accounts.rotate_session(opened.id, "old", "too late")
-    assert await store.accounts.by_session("lost") is None
-    assert await store.accounts.by_session("old") is not None
-    assert await store.accounts.by_session("new") is not None
+    assert await store.accounts.find_by_session("lost") is None
+    assert await store.accounts.find_by_session("old") is not None
+    assert await store.accounts.find_by_session("new") is not None
 
 
-async def test_a_token_is_replaced_once(store: Store, ada: User) -> None:
+async def test_a_token_is_rotated_once(store: Store, ada: User) -> None:
     opened = await store.accounts.open_session(ada.id, "old", user_agent="", expires_at=2e6)
     outcomes = await asyncio.gather(
         *(store.accounts.rotate_session(opened.id, "old", f"new {n}") for n in range(10))
@@ -127,7 +129,7 @@ async def test_a_token_is_replaced_once(store: Store, ada: User) -> None:
     assert outcomes.count(True) == 1
 
 
-async def test_last_seen_is_kept_to_the_minute(
+async def test_last_seen_is_accurate_to_a_minute(
     store: Store, ada: User, clock: SimpleNamespace
 ) -> None:
     opened = await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
@@ -135,33 +137,33 @@ async def test_last_seen_is_kept_to_the_minute(
     for seconds in (59, 1, 59, 1):
         clock.now += seconds
         await store.accounts.touch_session(opened.id)
-        (session,) = await store.accounts.sessions(ada.id)
+        (session,) = await store.accounts.list_sessions(ada.id)
         seen.append(session.last_seen_at - opened.created_at)
     assert seen == [0, 60, 60, 120]
 
 
-async def test_a_key_holds_until_it_is_revoked(
+async def test_a_key_is_valid_until_it_is_revoked(
     store: Store, ada: User, clock: SimpleNamespace
 ) -> None:
     made = await store.accounts.create_key(ada.id, "hash of key", "hs-abc", "laptop")
     assert made.last_used_at is None
-    assert await store.accounts.by_key("hash of key") == (made, ada)
-    assert await store.accounts.by_key("another") is None
+    assert await store.accounts.find_by_key("hash of key") == (made, ada)
+    assert await store.accounts.find_by_key("another") is None
     used = []
     for seconds in (59, 1, 30):
         clock.now += seconds
-        await store.accounts.by_key("hash of key")
-        (key,) = await store.accounts.keys(ada.id)
+        await store.accounts.find_by_key("hash of key")
+        (key,) = await store.accounts.list_keys(ada.id)
         used.append((key.last_used_at or 0) - made.created_at)
     assert used == [0, 60, 60]
     await store.accounts.revoke_key(made.id, ada.id)
-    assert await store.accounts.by_key("hash of key") is None
-    assert await store.accounts.keys(ada.id) == []
+    assert await store.accounts.find_by_key("hash of key") is None
+    assert await store.accounts.list_keys(ada.id) == []
     with pytest.raises(NotFound):
         await store.accounts.revoke_key(made.id, ada.id)
 
 
-async def test_what_holds_is_told_from_what_does_not(
+async def test_valid_credentials_are_filtered_from_invalid_ones(
     store: Store, ada: User, eve: User, clock: SimpleNamespace
 ) -> None:
     accounts = store.accounts
@@ -178,10 +180,10 @@ async def test_what_holds_is_told_from_what_does_not(
     await accounts.revoke_session(revoked.id, ada.id)
     await accounts.disable(eve.id)
     asked = {one.id for one in (kept, revoked, expired, disabled)} | {key.id for key in keys}
-    assert await accounts.live_sessions(asked) == {kept.id}
-    assert await accounts.live_keys(asked) == {keys[0].id}
+    assert await accounts.filter_sessions(asked) == {kept.id}
+    assert await accounts.filter_keys(asked) == {keys[0].id}
     await accounts.revoke_key(keys[0].id, ada.id)
-    assert await accounts.live_keys(asked) == set()
+    assert await accounts.filter_keys(asked) == set()
 
 
 @pytest.fixture
@@ -190,13 +192,12 @@ async def unwritable(
 ) -> AsyncIterator[Accounts]:
     database = Database(tmp_path / "data" / "hitsend.db", "normal", lambda: clock.now)
     await database.open()
-    async with database.write() as connection:
-        await connection.exec_driver_sql("PRAGMA query_only = ON")
+    await database.write(lambda connection: connection.exec_driver_sql("PRAGMA query_only = ON"))
     yield Accounts(database)
     await database.close()
 
 
-async def test_a_database_that_cannot_be_written_turns_nobody_away(
+async def test_sign_in_works_while_the_database_cannot_be_written(
     store: Store, ada: User, unwritable: Accounts
 ) -> None:
     accounts = store.accounts
@@ -205,8 +206,8 @@ async def test_a_database_that_cannot_be_written_turns_nobody_away(
     await accounts.create_key(ada.id, "key", "hs-", "")
     with pytest.raises(StoreDown):
         await unwritable.create("Grace", "hash", "member")
-    assert await unwritable.by_key("key") is not None
-    assert await unwritable.by_session("new") is not None
+    assert await unwritable.find_by_key("key") is not None
+    assert await unwritable.find_by_session("new") is not None
 
 
 @pytest.fixture
@@ -214,7 +215,7 @@ async def chief(store: Store) -> User:
     return await store.accounts.create("Chief", "hash", "admin")
 
 
-async def test_an_invite_lets_one_person_in_once(
+async def test_an_invite_creates_one_account(
     store: Store, chief: User, clock: SimpleNamespace
 ) -> None:
     made = await store.accounts.create_invite("link", "member", chief.id, clock.now + 100)
@@ -226,7 +227,7 @@ async def test_an_invite_lets_one_person_in_once(
     (guest,) = [outcome for outcome in outcomes if isinstance(outcome, User)]
     assert sum(isinstance(outcome, Refused) for outcome in outcomes) == 9
     assert guest.role == "member"
-    (invite,) = await store.accounts.invites()
+    (invite,) = await store.accounts.list_invites()
     assert (invite.id, invite.used_by) == (made.id, guest.name)
     with pytest.raises(Refused, match="used already"):
         await store.accounts.check_invite("link")
@@ -243,7 +244,7 @@ async def test_a_taken_name_does_not_use_up_an_invite(
     assert (await store.accounts.redeem_invite("link", "Grace", "hash")).role == "admin"
 
 
-async def test_invites_expire_and_can_be_taken_back(
+async def test_invites_expire_and_can_be_revoked(
     store: Store, chief: User, clock: SimpleNamespace
 ) -> None:
     await store.accounts.create_invite("late", "member", chief.id, clock.now + 100)
@@ -253,21 +254,21 @@ async def test_invites_expire_and_can_be_taken_back(
     for link, why in (("late", "expired"), ("back", "not valid"), ("made up", "not valid")):
         with pytest.raises(Refused, match=why):
             await store.accounts.redeem_invite(link, "Grace", "hash")
-    assert await store.accounts.by_name("Grace") is None
-    assert len(await store.accounts.invites()) == 1
+    assert await store.accounts.find_by_name("Grace") is None
+    assert len(await store.accounts.list_invites()) == 1
 
 
-async def test_an_invite_holds_as_long_as_its_maker_is_an_administrator(
+async def test_an_invite_is_valid_while_its_creator_is_an_administrator(
     store: Store, chief: User, clock: SimpleNamespace
 ) -> None:
     await store.accounts.create("Grace", "hash", "admin")
     await store.accounts.create_invite("link", "admin", chief.id, clock.now + 100)
     roles: list[AccountRole] = ["admin", "member"]
     for role in roles:
-        await store.accounts.change_person(chief.id, role=role, is_disabled=role == "admin")
+        await store.accounts.change_account(chief.id, role=role, is_disabled=role == "admin")
         with pytest.raises(Refused, match="not valid"):
             await store.accounts.check_invite("link")
         with pytest.raises(Refused, match="not valid"):
             await store.accounts.redeem_invite("link", "Eve", "hash")
-    await store.accounts.change_person(chief.id, role="admin")
+    await store.accounts.change_account(chief.id, role="admin")
     assert (await store.accounts.redeem_invite("link", "Eve", "hash")).role == "admin"

@@ -1,4 +1,4 @@
-"""Conversations: trees, lists, changes, and a delete that leaves nothing."""
+"""Conversations: trees, lists, changes, and deletion."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ async def test_a_path_leads_from_the_first_message_to_any_branch(
         await spoken("nothing")
 
 
-async def test_siblings_keep_the_order_they_were_said_in(
+async def test_siblings_keep_their_order_of_creation(
     store: Store, ada: User, ask: Ask, answer: Answer
 ) -> None:
     first = await ask(ada, "start")
@@ -75,7 +75,7 @@ async def test_another_answer_to_the_same_message_is_a_sibling(
     assert conversation.current_node == variant.answer_id
 
 
-async def test_the_list_shows_what_changed_last_first(
+async def test_the_list_shows_the_last_changed_first(
     store: Store, ada: User, ask: Ask, answer: Answer
 ) -> None:
     turns = [await ask(ada, f"question {number}", title=f"{number}") for number in range(5)]
@@ -89,7 +89,9 @@ async def test_the_list_shows_what_changed_last_first(
     assert ([*page.items], page.total) == ([], 5)
 
 
-async def test_archived_and_hidden_ones_leave_the_list(store: Store, ada: User, ask: Ask) -> None:
+async def test_archived_and_hidden_conversations_are_not_listed(
+    store: Store, ada: User, ask: Ask
+) -> None:
     kept, archived, hidden = [await ask(ada, "x", title=title) for title in ("k", "a", "h")]
     await store.conversations.update(archived.conversation_id or "", ada.id, is_archived=True)
     await store.conversations.update(hidden.conversation_id or "", ada.id, is_visible=False)
@@ -103,7 +105,7 @@ async def test_archived_and_hidden_ones_leave_the_list(store: Store, ada: User, 
     assert (await store.conversations.list(ada.id)).total == 2
 
 
-async def test_the_current_branch_can_be_switched_to_what_is_there(
+async def test_the_current_branch_can_be_set_to_an_existing_message(
     store: Store, ada: User, ask: Ask
 ) -> None:
     first, other = await ask(ada, "one"), await ask(ada, "two")
@@ -120,7 +122,7 @@ async def test_the_current_branch_can_be_switched_to_what_is_there(
     assert (conversation.current_node, conversation.title) == (first.message_id, "")
 
 
-async def test_a_change_of_nothing_is_refused(store: Store, ada: User, ask: Ask) -> None:
+async def test_an_empty_change_is_refused(store: Store, ada: User, ask: Ask) -> None:
     turn = await ask(ada, "one")
     with pytest.raises(Refused, match="Nothing"):
         await store.conversations.update(turn.conversation_id or "", ada.id)

@@ -1,4 +1,4 @@
-"""Folders and pins: where conversations are kept, and what the lists show of it."""
+"""Folders and pins, and what the lists show of them."""
 
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
@@ -7,17 +7,17 @@ from typing import TypeAlias
 import pytest
 
 from hitsend.errors import Conflict, NotFound
-from hitsend.store import Folder, NewTurn, Page, Store, User
+from hitsend.store import ConversationPage, Folder, NewTurn, Store, User
 
 Ask: TypeAlias = Callable[..., Awaitable[NewTurn]]
 
 
-def _titles(page: Page) -> list[str]:
+def _titles(page: ConversationPage) -> list[str]:
     assert page.total == len(page.items)
     return [line.title for line in page.items]
 
 
-async def test_folders_are_listed_by_name_with_how_much_is_in_them(
+async def test_folders_are_listed_by_name_with_their_number_of_conversations(
     store: Store, ada: User, ask: Ask
 ) -> None:
     work, home, empty = [await store.folders.create(ada.id, n) for n in ("work", "Home", "élan")]
@@ -31,7 +31,9 @@ async def test_folders_are_listed_by_name_with_how_much_is_in_them(
     ]
 
 
-async def test_lists_show_one_folder_or_what_is_in_none(store: Store, ada: User, ask: Ask) -> None:
+async def test_a_list_shows_one_folder_or_the_conversations_in_none(
+    store: Store, ada: User, ask: Ask
+) -> None:
     folder = await store.folders.create(ada.id, "Work")
     inside, outside = await ask(ada, "x", title="inside"), await ask(ada, "x", title="outside")
     await store.conversations.update(inside.conversation_id or "", ada.id, folder_id=folder.id)
@@ -46,7 +48,7 @@ async def test_lists_show_one_folder_or_what_is_in_none(store: Store, ada: User,
     assert (await conversations.get(outside.conversation_id or "", ada.id)).folder_id is None
 
 
-async def test_pinned_ones_are_listed_by_themselves(store: Store, ada: User, ask: Ask) -> None:
+async def test_pinned_conversations_can_be_listed_alone(store: Store, ada: User, ask: Ask) -> None:
     pinned, other = await ask(ada, "x", title="pinned"), await ask(ada, "x", title="other")
     archived = await ask(ada, "x", title="archived")
     for turn in (pinned, archived):
@@ -60,7 +62,7 @@ async def test_pinned_ones_are_listed_by_themselves(store: Store, ada: User, ask
     assert not (await store.conversations.get(other.conversation_id or "", ada.id)).is_pinned
 
 
-async def test_neither_a_pin_nor_a_folder_makes_a_conversation_newer(
+async def test_pinning_or_moving_a_conversation_does_not_change_its_time(
     store: Store, ada: User, ask: Ask, clock: SimpleNamespace
 ) -> None:
     folder = await store.folders.create(ada.id, "Work")
@@ -72,7 +74,9 @@ async def test_neither_a_pin_nor_a_folder_makes_a_conversation_newer(
     assert _titles(await store.conversations.list(ada.id)) == ["new", "old"]
 
 
-async def test_a_search_looks_everywhere(store: Store, ada: User, ask: Ask) -> None:
+async def test_a_search_covers_all_folders_and_the_archive(
+    store: Store, ada: User, ask: Ask
+) -> None:
     folder = await store.folders.create(ada.id, "Work")
     for title in ("plain", "archived", "pinned", "filed"):
         turn = await ask(ada, "needle", title=title)
@@ -87,7 +91,7 @@ async def test_a_search_looks_everywhere(store: Store, ada: User, ask: Ask) -> N
     assert _titles(found) == ["filed", "pinned", "archived", "plain"]
 
 
-async def test_a_deleted_folder_leaves_its_conversations(store: Store, ada: User, ask: Ask) -> None:
+async def test_deleting_a_folder_keeps_its_conversations(store: Store, ada: User, ask: Ask) -> None:
     folder = await store.folders.create(ada.id, "Work")
     turn = await ask(ada, "x", title="kept")
     await store.conversations.update(turn.conversation_id or "", ada.id, folder_id=folder.id)
@@ -105,7 +109,7 @@ async def test_a_folder_can_be_renamed(store: Store, ada: User) -> None:
     assert await store.folders.list(ada.id) == [renamed]
 
 
-async def test_folders_of_another_are_not_there(
+async def test_another_persons_folders_are_not_found(
     store: Store, ada: User, eve: User, ask: Ask
 ) -> None:
     hers, mine = await store.folders.create(ada.id, "Hers"), await ask(eve, "x", title="mine")
@@ -121,7 +125,7 @@ async def test_folders_of_another_are_not_there(
     assert await store.folders.list(ada.id) == [hers]
 
 
-async def test_there_is_an_end_to_folders(store: Store, ada: User, eve: User) -> None:
+async def test_the_number_of_folders_is_limited(store: Store, ada: User, eve: User) -> None:
     for number in range(200):
         await store.folders.create(ada.id, str(number))
     with pytest.raises(Conflict, match="200"):

@@ -1,4 +1,4 @@
-"""What is not yours is not there: every question that names a thing, asked by another."""
+"""Another person's rows are not found: every query by id, run as somebody else."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -26,10 +26,10 @@ QUESTIONS: dict[str, Question] = {
     "path": lambda s, u, t: s.conversations.path(t.conversation_id or "", u.id, t.answer_id),
     "rename": lambda s, u, t: s.conversations.update(t.conversation_id or "", u.id, title="Mine"),
     "hide": lambda s, u, t: s.conversations.update(t.conversation_id or "", u.id, is_visible=False),
-    "rate": lambda s, u, t: s.feedback.give(
+    "rate": lambda s, u, t: s.feedback.set(
         t.conversation_id or "", t.answer_id, u.id, Feedback("up")
     ),
-    "take back": lambda s, u, t: s.feedback.take_back(t.conversation_id or "", t.answer_id, u.id),
+    "take back": lambda s, u, t: s.feedback.remove(t.conversation_id or "", t.answer_id, u.id),
     "share": lambda s, u, t: s.shares.create(t.conversation_id or "", u.id, t.message_id or ""),
     "delete": lambda s, u, t: s.conversations.delete(t.conversation_id or "", u.id),
     "events": lambda s, u, t: s.turns.events(t.turn_id, u.id),
@@ -43,7 +43,7 @@ QUESTIONS: dict[str, Question] = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-async def test_not_yours_and_not_there_answer_alike(
+async def test_another_persons_rows_raise_the_same_error_as_missing_ones(
     store: Store, ada: User, eve: User, ask: Ask, name: str
 ) -> None:
     hers = await ask(ada, "A secret", title="Secret")
@@ -59,7 +59,7 @@ async def test_not_yours_and_not_there_answer_alike(
     await QUESTIONS[name](store, ada, hers)
 
 
-async def test_a_message_of_another_cannot_be_followed_or_shown(
+async def test_another_persons_message_cannot_be_a_parent_or_current_node(
     store: Store, ada: User, eve: User, ask: Ask
 ) -> None:
     hers, mine = await ask(ada, "A secret"), await ask(eve, "Hello")
@@ -72,7 +72,7 @@ async def test_a_message_of_another_cannot_be_followed_or_shown(
         await store.conversations.update(conversation_id, eve.id, current_node=hers.answer_id)
 
 
-async def test_lists_and_search_hold_ones_own_only(
+async def test_lists_and_search_return_only_ones_own_conversations(
     store: Store, ada: User, eve: User, ask: Ask
 ) -> None:
     await ask(ada, "A secret", title="Secret")
@@ -81,11 +81,11 @@ async def test_lists_and_search_hold_ones_own_only(
     assert (await store.conversations.list(eve.id)).total == 0
     assert (await store.conversations.search(eve.id, "secret")).total == 0
     assert (await store.conversations.search(ada.id, "secret")).total == 1
-    assert await store.accounts.sessions(eve.id) == []
-    assert await store.accounts.keys(eve.id) == []
+    assert await store.accounts.list_sessions(eve.id) == []
+    assert await store.accounts.list_keys(eve.id) == []
 
 
-async def test_sessions_and_keys_of_another_cannot_be_revoked(
+async def test_another_persons_sessions_and_keys_cannot_be_revoked(
     store: Store, ada: User, eve: User
 ) -> None:
     session = await store.accounts.open_session(ada.id, "token", user_agent="", expires_at=2e6)
@@ -94,5 +94,5 @@ async def test_sessions_and_keys_of_another_cannot_be_revoked(
         await store.accounts.revoke_session(session.id, eve.id)
     with pytest.raises(NotFound):
         await store.accounts.revoke_key(key.id, eve.id)
-    assert await store.accounts.by_session("token") is not None
-    assert await store.accounts.by_key("key") is not None
+    assert await store.accounts.find_by_session("token") is not None
+    assert await store.accounts.find_by_key("key") is not None

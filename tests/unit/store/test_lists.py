@@ -1,4 +1,4 @@
-"""What the sidebar asks for is found by an index, however much else there is."""
+"""The sidebar's queries use indexes."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
@@ -28,26 +28,26 @@ WHOLE: dict[str, Question] = {
 
 
 @contextmanager
-def hearing() -> Iterator[list[tuple[str, Any]]]:
-    """Every statement the database is given."""
-    heard: list[tuple[str, Any]] = []
+def collect_statements() -> Iterator[list[tuple[str, Any]]]:
+    """Collects every statement that is executed."""
+    statements: list[tuple[str, Any]] = []
 
-    def hear(_: object, __: object, statement: str, parameters: Any, *___: object) -> None:
-        heard.append((statement, parameters))
+    def record(_: object, __: object, statement: str, parameters: Any, *___: object) -> None:
+        statements.append((statement, parameters))
 
-    event.listen(Engine, "before_cursor_execute", hear)
+    event.listen(Engine, "before_cursor_execute", record)
     try:
-        yield heard
+        yield statements
     finally:
-        event.remove(Engine, "before_cursor_execute", hear)
+        event.remove(Engine, "before_cursor_execute", record)
 
 
-def plans_of(path: Path, heard: list[tuple[str, Any]]) -> list[str]:
+def plans_of(path: Path, statements: list[tuple[str, Any]]) -> list[str]:
     connection = sqlite3.connect(path)
     try:
         return [
             step[3]
-            for statement, parameters in heard
+            for statement, parameters in statements
             for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
         ]
     finally:
@@ -55,22 +55,22 @@ def plans_of(path: Path, heard: list[tuple[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PAGED | WHOLE)
-async def test_no_question_reads_a_whole_table(
+async def test_no_query_scans_a_whole_table(
     store: Store, ada: User, tmp_path: Path, name: str
 ) -> None:
-    with hearing() as heard:
+    with collect_statements() as statements:
         await (PAGED | WHOLE)[name](store, ada.id)
-    plans = plans_of(tmp_path / "data" / "hitsend.db", heard)
+    plans = plans_of(tmp_path / "data" / "hitsend.db", statements)
     assert any(plan.startswith("SEARCH") for plan in plans)
     assert not any(plan.startswith("SCAN") for plan in plans)
 
 
 @pytest.mark.parametrize("name", PAGED)
-async def test_a_page_is_counted_from_the_index_and_comes_out_of_it_in_order(
+async def test_a_page_is_counted_and_sorted_by_the_index(
     store: Store, ada: User, tmp_path: Path, name: str
 ) -> None:
-    with hearing() as heard:
+    with collect_statements() as statements:
         await PAGED[name](store, ada.id)
-    counted, walked = plans_of(tmp_path / "data" / "hitsend.db", heard)
+    counted, walked = plans_of(tmp_path / "data" / "hitsend.db", statements)
     assert "COVERING INDEX ix_conversations_list" in counted
     assert "INDEX ix_conversations_list" in walked

@@ -1,4 +1,4 @@
-"""Opening a database: a new one, an old one, and those that must not be touched."""
+"""Opening a new database, an old one, and files that must not be changed."""
 
 import sqlite3
 import stat
@@ -14,7 +14,7 @@ from hitsend.store import Store
 from hitsend.store.database import Database
 
 
-async def test_a_new_database_is_for_its_owner_only(tmp_path: Path) -> None:
+async def test_only_its_owner_may_read_a_new_database_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "data" / "hitsend.db"
     store = await Store.open(path)
     await store.check()
@@ -25,7 +25,7 @@ async def test_a_new_database_is_for_its_owner_only(tmp_path: Path) -> None:
     assert "hitsend.db" in files
 
 
-async def test_what_was_stored_is_there_when_opened_again(tmp_path: Path) -> None:
+async def test_stored_rows_are_there_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "hitsend.db"
     first = await Store.open(path)
     user = await first.accounts.create_first("Ada", "hash")
@@ -70,7 +70,7 @@ async def test_a_database_of_a_newer_hitsend_is_left_alone(tmp_path: Path) -> No
         await Store.open(path)
 
 
-async def test_a_path_that_cannot_be_a_file_is_said_clearly(tmp_path: Path) -> None:
+async def test_a_path_that_cannot_be_a_file_raises_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StoreDown, match="cannot be opened"):
         await Store.open(tmp_path)
     (tmp_path / "file").write_text("")
@@ -78,23 +78,22 @@ async def test_a_path_that_cannot_be_a_file_is_said_clearly(tmp_path: Path) -> N
         await Store.open(tmp_path / "file" / "hitsend.db")
 
 
-async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+async def test_a_closed_store_raises_a_clear_error(tmp_path: Path) -> None:
     store = await Store.open(tmp_path / "hitsend.db")
     await store.close()
     with pytest.raises(StoreDown, match="closed"):
         await store.check()
     with pytest.raises(StoreDown, match="closed"):
-        await store.accounts.count()
+        await store.accounts.count_enabled()
     await store.close()
 
 
-async def test_an_error_does_not_tell_what_people_said(tmp_path: Path) -> None:
+async def test_errors_do_not_contain_peoples_messages(tmp_path: Path) -> None:
     database = Database(tmp_path / "hitsend.db", "normal", time.time)
     await database.open()
     wrong, said = text("SELECT nothing FROM nowhere WHERE text = :said"), {"said": "canary"}
-    for way_in in (database.read, database.write):
+    for run in (database.read, database.write):
         with pytest.raises(DBAPIError) as failed:
-            async with way_in() as connection:
-                await connection.execute(wrong, said)
+            await run(lambda connection: connection.execute(wrong, said))
         assert "canary" not in str(failed.value)
     await database.close()

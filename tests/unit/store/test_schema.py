@@ -1,4 +1,4 @@
-"""What the migrations make is what the code believes to be there."""
+"""The migrations create the tables that the code declares."""
 
 import sqlite3
 from pathlib import Path
@@ -8,8 +8,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from hitsend.store import Store
-from hitsend.store.columns import metadata
-from hitsend.store.schema import HEAD
+from hitsend.store.schema import HEAD, metadata
 
 
 async def test_migrations_and_schema_make_the_same_tables(tmp_path: Path) -> None:

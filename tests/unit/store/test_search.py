@@ -1,4 +1,4 @@
-"""Search: finds what was said, shows where, and no question can break it."""
+"""Full-text search finds messages and titles, shows where, and accepts any query."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -42,7 +42,7 @@ async def test_accents_do_not_matter_and_the_last_word_may_be_unfinished(
     assert await _found(store, ada, "caf creme") == []
 
 
-async def test_the_match_is_marked_in_what_was_said(store: Store, ada: User, ask: Ask) -> None:
+async def test_the_match_is_marked_in_the_message(store: Store, ada: User, ask: Ask) -> None:
     long = "filler " * 200 + "the needle is here " + "filler " * 200
     turn = await ask(ada, "an old needle")
     newest = await ask(ada, long, to=turn, after=turn.answer_id)

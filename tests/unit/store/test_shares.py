@@ -9,7 +9,7 @@ import pytest
 from hitsend.errors import Conflict, NotFound
 from hitsend.events import Stamped
 from hitsend.store import NewTurn, Store, User
-from hitsend.store.shares import MOST_SHARES
+from hitsend.store.shares import MAX_SHARES
 
 Ask: TypeAlias = Callable[..., Awaitable[NewTurn]]
 Answer: TypeAlias = Callable[..., Awaitable[list[Stamped]]]
@@ -33,7 +33,7 @@ async def test_a_share_shows_the_path_and_nothing_said_later_or_beside_it(
     assert (await store.shares.read(share.id)).title == "Counting"
 
 
-async def test_the_same_message_is_the_same_share_under_its_newest_title(
+async def test_sharing_a_message_again_updates_the_title_of_its_share(
     store: Store, ada: User, ask: Ask, answer: Answer, clock: SimpleNamespace
 ) -> None:
     turn = await ask(ada, "one", title="Embarrassing")
@@ -51,15 +51,13 @@ async def test_the_same_message_is_the_same_share_under_its_newest_title(
     assert min(len(share.id), len(other.id)) >= 22
 
 
-async def test_an_answer_that_is_being_written_is_not_shared(
-    store: Store, ada: User, ask: Ask
-) -> None:
+async def test_a_running_answer_cannot_be_shared(store: Store, ada: User, ask: Ask) -> None:
     turn = await ask(ada, "one")
     with pytest.raises(Conflict, match="still being written"):
         await store.shares.create(turn.conversation_id or "", ada.id, turn.answer_id)
 
 
-async def test_what_was_taken_back_hidden_or_deleted_cannot_be_read(
+async def test_a_revoked_hidden_or_deleted_share_cannot_be_read(
     store: Store, ada: User, ask: Ask, answer: Answer
 ) -> None:
     turn = await ask(ada, "one")
@@ -82,7 +80,7 @@ async def test_what_was_taken_back_hidden_or_deleted_cannot_be_read(
         await store.shares.read(anew.id)
 
 
-async def test_nobody_shares_takes_back_or_lists_what_is_anothers(
+async def test_nobody_can_share_revoke_or_list_for_another_person(
     store: Store, ada: User, eve: User, ask: Ask, answer: Answer
 ) -> None:
     turn = await ask(ada, "one")
@@ -96,7 +94,7 @@ async def test_nobody_shares_takes_back_or_lists_what_is_anothers(
     assert await _shown(store, share.id) == ["one", "1"]
 
 
-async def test_what_somebody_shared_goes_dark_when_they_are_shut_out(
+async def test_shares_of_a_disabled_account_cannot_be_read(
     store: Store, ada: User, ask: Ask, answer: Answer
 ) -> None:
     turn = await ask(ada, "one")
@@ -107,22 +105,23 @@ async def test_what_somebody_shared_goes_dark_when_they_are_shut_out(
         await store.shares.read(share.id)
 
 
-async def test_there_is_an_end_to_shares(
+async def test_the_number_of_shares_is_limited(
     store: Store, ada: User, eve: User, ask: Ask, answer: Answer
 ) -> None:
     turn, hers = await ask(ada, "one"), await ask(eve, "one")
     await answer(turn, "1")
     await answer(hers, "1")
-    async with store._database.write() as connection:
-        await connection.exec_driver_sql(
+    await store._database.write(
+        lambda connection: connection.exec_driver_sql(
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT ?) "
             "INSERT INTO shares SELECT 'share' || n, ?, 'message' || n, '', n FROM n",
-            (MOST_SHARES - 1, turn.conversation_id),
+            (MAX_SHARES - 1, turn.conversation_id),
         )
+    )
     last = await store.shares.create(turn.conversation_id or "", ada.id, turn.answer_id)
     with pytest.raises(Conflict, match="1,000 links"):
         await store.shares.create(turn.conversation_id or "", ada.id, turn.message_id or "")
     again = await store.shares.create(turn.conversation_id or "", ada.id, turn.answer_id)
     assert again == last
-    assert len(await store.shares.list(ada.id)) == MOST_SHARES
+    assert len(await store.shares.list(ada.id)) == MAX_SHARES
     await store.shares.create(hers.conversation_id or "", eve.id, hers.answer_id)

@@ -1,4 +1,4 @@
-"""Turns: accepted whole or not at all, logged before anyone hears, closed from their log."""
+"""Turns: accepted atomically, logged, and finished from their log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -25,14 +25,14 @@ from hitsend.events import (
     TurnFinished,
 )
 from hitsend.messages import Message, Text, Token, ToolCall
-from hitsend.store import Closing, Entry, NewTurn, Running, Store, User
+from hitsend.store import FinishedTurn, LogEntry, NewTurn, RunningAnswer, Store, User
 from hitsend.transcript import EMPTY, fold
 
 Ask: TypeAlias = Callable[..., Awaitable[NewTurn]]
 Answer: TypeAlias = Callable[..., Awaitable[list[Stamped]]]
 
 
-async def log_of(store: Store, turn_id: str) -> list[Stamped]:
+async def read_log(store: Store, turn_id: str) -> list[Stamped]:
     return (await store.turns.logs([turn_id]))[turn_id]
 
 
@@ -45,11 +45,11 @@ async def test_an_accepted_turn_is_in_its_conversation(store: Store, ada: User, 
     assert (answer.parent_id, answer.model) == (turn.message_id, "tiny")
     assert conversation.title == "Hello"
     assert conversation.current_node == turn.answer_id
-    assert conversation.running == Running(turn.turn_id, turn.answer_id)
-    assert [left.id for left in await store.turns.unfinished()] == [turn.turn_id]
+    assert conversation.running == RunningAnswer(turn.turn_id, turn.answer_id)
+    assert [left.id for left in await store.turns.list_running()] == [turn.turn_id]
 
 
-async def test_an_answered_turn_is_closed_with_what_it_cost(
+async def test_a_finished_turn_is_stored_with_its_usage(
     store: Store, ada: User, ask: Ask, answer: Answer, clock: SimpleNamespace
 ) -> None:
     turn = await ask(ada, "Hello?")
@@ -65,20 +65,20 @@ async def test_an_answered_turn_is_closed_with_what_it_cost(
     assert (conversation.title, conversation.running) == ("Greetings", None)
     assert conversation.updated_at == clock.now
     assert await store.turns.events(turn.turn_id, ada.id) == log
-    assert await store.turns.unfinished() == []
+    assert await store.turns.list_running() == []
 
 
-async def test_a_log_is_read_from_any_place(
+async def test_a_log_can_be_read_from_any_event(
     store: Store, ada: User, ask: Ask, answer: Answer
 ) -> None:
     turn = await ask(ada, "Hello?")
     log = await answer(turn, "one two three")
     for after in range(len(log) + 2):
         assert await store.turns.events(turn.turn_id, ada.id, after) == log[after:]
-    assert await log_of(store, turn.turn_id) == log
+    assert await read_log(store, turn.turn_id) == log
 
 
-async def test_a_title_the_person_chose_stays(
+async def test_a_model_does_not_replace_a_title_the_person_chose(
     store: Store, ada: User, ask: Ask, answer: Answer
 ) -> None:
     turn = await ask(ada, "Hello?", title="Hello")
@@ -91,7 +91,7 @@ async def test_an_api_turn_has_a_log_but_no_conversation(store: Store, ada: User
     given = (Message("user", (Text("Hi"),)),)
     turn = _api_turn(ada, given)
     await store.turns.accept(turn)
-    await store.turns.append(_says(turn, "Hello", TurnFinished("stop")), [_closing(turn, "stop")])
+    await store.turns.append(_entries(turn, "Hello", TurnFinished("stop")), [_finish(turn, "stop")])
     row = await store.turns.get(turn.turn_id, ada.id)
     assert (row.surface, row.state, row.conversation_id) == ("api", "stop", None)
     assert len(await store.turns.events(turn.turn_id, ada.id)) == 2
@@ -102,7 +102,7 @@ async def test_a_turn_that_ended_before_its_answer_began_leaves_nothing_in_progr
     store: Store, ada: User, ask: Ask
 ) -> None:
     turn = await ask(ada, "Hello?")
-    await store.turns.append([], [Closing(turn.turn_id, EMPTY, 5.0)])
+    await store.turns.append([], [FinishedTurn(turn.turn_id, EMPTY, 5.0)])
     conversation = await store.conversations.get(turn.conversation_id or "", ada.id)
     assert conversation.messages[-1].status == "partial"
     assert conversation.messages[-1].ending == "interrupted"
@@ -120,10 +120,12 @@ async def test_the_same_message_is_accepted_once(store: Store, ada: User, ask: A
     assert [type(outcome) for outcome in outcomes] == [Conflict] * 5
     conversation = await store.conversations.get(first.conversation_id or "", ada.id)
     assert len(conversation.messages) == 2
-    assert [left.id for left in await store.turns.unfinished()] == [first.turn_id]
+    assert [left.id for left in await store.turns.list_running()] == [first.turn_id]
 
 
-async def test_of_many_equal_sends_at_once_one_wins(store: Store, ada: User, ask: Ask) -> None:
+async def test_one_of_many_concurrent_equal_sends_is_accepted(
+    store: Store, ada: User, ask: Ask
+) -> None:
     first = await ask(ada, "Hello?")
     message_id = str(uuid4())
     sends = [
@@ -140,10 +142,10 @@ async def test_of_many_equal_sends_at_once_one_wins(store: Store, ada: User, ask
     outcomes = await asyncio.gather(*map(store.turns.accept, sends), return_exceptions=True)
     assert sum(isinstance(outcome, int) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 19
-    assert len(await store.turns.unfinished()) == 2
+    assert len(await store.turns.list_running()) == 2
 
 
-async def test_the_same_message_id_may_stand_in_two_conversations(
+async def test_two_conversations_may_have_the_same_message_id(
     store: Store, ada: User, eve: User, ask: Ask
 ) -> None:
     hers = await ask(ada, "Hello?")
@@ -160,7 +162,9 @@ async def test_the_same_message_id_may_stand_in_two_conversations(
         assert conversation.messages[0].text == said
 
 
-async def test_a_send_to_nowhere_leaves_nothing_behind(store: Store, ada: User, ask: Ask) -> None:
+async def test_a_send_to_a_missing_conversation_stores_nothing(
+    store: Store, ada: User, ask: Ask
+) -> None:
     first = await ask(ada, "Hello?")
     sent = structs.replace(
         first, turn_id="t", message_id="m", answer_id="a", creates_conversation=False
@@ -174,44 +178,44 @@ async def test_a_send_to_nowhere_leaves_nothing_behind(store: Store, ada: User, 
             await store.turns.accept(lost)
     with pytest.raises(NotFound):
         await store.turns.get("t", ada.id)
-    assert [left.id for left in await store.turns.unfinished()] == [first.turn_id]
+    assert [left.id for left in await store.turns.list_running()] == [first.turn_id]
     assert len((await store.conversations.get(first.conversation_id or "", ada.id)).messages) == 2
 
 
-async def test_a_deleted_conversation_does_not_hold_up_other_turns(
+async def test_events_of_a_deleted_turn_do_not_block_other_turns(
     store: Store, ada: User, ask: Ask
 ) -> None:
     gone, kept = await ask(ada, "Delete me"), await ask(ada, "Keep me")
     await store.conversations.delete(gone.conversation_id or "", ada.id)
-    await store.turns.append([*_says(gone, "lost"), *_says(kept, "kept")])
+    await store.turns.append([*_entries(gone, "lost"), *_entries(kept, "kept")])
     await store.turns.append(
-        [*_says(gone, "lost"), Entry(kept.turn_id, Stamped(2, 2.0, TurnFinished("stop")))],
-        [_closing(gone, "stop"), _closing(kept, "stop")],
+        [*_entries(gone, "lost"), LogEntry(kept.turn_id, Stamped(2, 2.0, TurnFinished("stop")))],
+        [_finish(gone, "stop"), _finish(kept, "stop")],
     )
-    assert await log_of(store, gone.turn_id) == []
-    assert len(await log_of(store, kept.turn_id)) == 2
+    assert await read_log(store, gone.turn_id) == []
+    assert len(await read_log(store, kept.turn_id)) == 2
     assert (await store.turns.get(kept.turn_id, ada.id)).state == "stop"
 
 
-async def test_a_group_that_is_stored_again_changes_nothing(
+async def test_storing_the_same_events_again_changes_nothing(
     store: Store, ada: User, ask: Ask
 ) -> None:
     """As happens when a commit took effect but the disk reported an error."""
     turn, other = await ask(ada, "One"), await ask(ada, "Two")
-    group = [*_says(turn, "first"), *_says(other, "mine")]
+    group = [*_entries(turn, "first"), *_entries(other, "mine")]
     await store.turns.append(group)
     await store.turns.append(group)
-    await store.turns.append([*group, Entry(turn.turn_id, Stamped(2, 2.0, TextArrived("more")))])
-    assert [line.seq for line in await log_of(store, turn.turn_id)] == [1, 2]
-    assert [line.seq for line in await log_of(store, other.turn_id)] == [1]
+    await store.turns.append([*group, LogEntry(turn.turn_id, Stamped(2, 2.0, TextArrived("more")))])
+    assert [line.seq for line in await read_log(store, turn.turn_id)] == [1, 2]
+    assert [line.seq for line in await read_log(store, other.turn_id)] == [1]
 
 
-async def test_a_very_large_group_is_stored(store: Store, ada: User, ask: Ask) -> None:
+async def test_a_very_large_batch_of_events_is_stored(store: Store, ada: User, ask: Ask) -> None:
     turn = await ask(ada, "Write a book")
     words: list[AnyEvent] = [TextArrived(f"{number} ") for number in range(2500)]
-    entries = _says(turn, *words)
+    entries = _entries(turn, *words)
     await store.turns.append(entries)
-    assert await log_of(store, turn.turn_id) == [entry.stamped for entry in entries]
+    assert await read_log(store, turn.turn_id) == [entry.stamped for entry in entries]
 
 
 async def test_a_cancelled_caller_leaves_the_store_working(
@@ -219,7 +223,7 @@ async def test_a_cancelled_caller_leaves_the_store_working(
 ) -> None:
     turn = await ask(ada, "Hello?")
     for num_steps in range(0, 400, 20):
-        task = asyncio.create_task(store.turns.append([], [_closing(turn, "stop")]))
+        task = asyncio.create_task(store.turns.append([], [_finish(turn, "stop")]))
         for _ in range(num_steps):
             await asyncio.sleep(0)
         task.cancel()
@@ -227,8 +231,8 @@ async def test_a_cancelled_caller_leaves_the_store_working(
         async with asyncio.timeout(5):
             await store.check()
     another = await ask(ada, "Still there?")
-    await store.turns.append(_says(another, "yes"))
-    assert len(await log_of(store, another.turn_id)) == 1
+    await store.turns.append(_entries(another, "yes"))
+    assert len(await read_log(store, another.turn_id)) == 1
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -246,13 +250,13 @@ EVENT = st.one_of(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENT, max_size=8), split=st.integers(0, 8), at_ms=FINITE)
-async def test_every_event_comes_back_as_it_went_in(
+async def test_every_event_is_read_as_it_was_stored(
     store: Store, ada: User, events: list[AnyEvent], split: int, at_ms: float
 ) -> None:
     turn = _api_turn(ada)
     await store.turns.accept(turn)
     log = [Stamped(seq, at_ms, event) for seq, event in enumerate(events, 1)]
-    entries = [Entry(turn.turn_id, line) for line in log]
+    entries = [LogEntry(turn.turn_id, line) for line in log]
     await store.turns.append(entries[:split])
     await store.turns.append(entries[split:])
     assert await store.turns.events(turn.turn_id, ada.id) == log
@@ -271,17 +275,17 @@ def _api_turn(user: User, given: tuple[Message, ...] = ()) -> NewTurn:
     )
 
 
-def _says(turn: NewTurn, *said: str | AnyEvent) -> list[Entry]:
-    events = [TextArrived(what) if isinstance(what, str) else what for what in said]
-    return [Entry(turn.turn_id, Stamped(seq, float(seq), e)) for seq, e in enumerate(events, 1)]
+def _entries(turn: NewTurn, *content: str | AnyEvent) -> list[LogEntry]:
+    events = [TextArrived(one) if isinstance(one, str) else one for one in content]
+    return [LogEntry(turn.turn_id, Stamped(seq, float(seq), e)) for seq, e in enumerate(events, 1)]
 
 
-def _closing(turn: NewTurn, ending: Ending) -> Closing:
-    return Closing(turn.turn_id, fold([TurnFinished(ending)]), 9.0)
+def _finish(turn: NewTurn, ending: Ending) -> FinishedTurn:
+    return FinishedTurn(turn.turn_id, fold([TurnFinished(ending)]), 9.0)
 
 
 @pytest.mark.parametrize("is_erased", [False, True])
-async def test_nothing_is_accepted_from_someone_who_was_shut_out_meanwhile(
+async def test_a_turn_of_an_account_disabled_meanwhile_is_refused(
     store: Store, ada: User, eve: User, ask: Ask, answer: Answer, is_erased: bool
 ) -> None:
     first = await ask(eve, "Hello?")
@@ -298,11 +302,11 @@ async def test_nothing_is_accepted_from_someone_who_was_shut_out_meanwhile(
         await ask(eve, "And another thing", to=first, after=first.answer_id)
     with pytest.raises(Unauthenticated):
         await store.turns.accept(api_call)
-    assert await store.turns.unfinished() == []
+    assert await store.turns.list_running() == []
     assert await ask(ada, "I am still here")
 
 
-async def test_a_turn_is_hidden_with_its_conversation_and_comes_back_with_it(
+async def test_a_turn_is_hidden_and_restored_with_its_conversation(
     store: Store, ada: User, ask: Ask, answer: Answer
 ) -> None:
     turn = await ask(ada, "Hello?")
@@ -313,6 +317,6 @@ async def test_a_turn_is_hidden_with_its_conversation_and_comes_back_with_it(
         await store.turns.events(turn.turn_id, ada.id)
     with pytest.raises(NotFound, match="no such turn"):
         await store.turns.get(turn.turn_id, ada.id)
-    assert await log_of(store, turn.turn_id) == log
+    assert await read_log(store, turn.turn_id) == log
     await store.conversations.update(conversation_id, ada.id, is_visible=True)
     assert await store.turns.events(turn.turn_id, ada.id) == log

@@ -1,4 +1,4 @@
-"""A database of the first release comes up with everything that was in it."""
+"""A database of the first release is upgraded with everything in it."""
 
 import sqlite3
 from pathlib import Path
@@ -14,7 +14,7 @@ SAID = '[{{"kind":"text","text":"{}"}}]'
 
 
 def _first_release(path: Path) -> None:
-    """Made by the migration that release had, filled as it filled it."""
+    """Creates a database with the first release's migration and rows."""
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         config = Config(attributes={"connection": connection})
@@ -57,7 +57,7 @@ def _fill_conversation(
     )
 
 
-async def test_everything_of_the_first_release_is_there(tmp_path: Path) -> None:
+async def test_an_upgrade_keeps_everything_of_the_first_release(tmp_path: Path) -> None:
     path = tmp_path / "hitsend.db"
     _first_release(path)
     store = await Store.open(path)
@@ -78,7 +78,9 @@ async def test_everything_of_the_first_release_is_there(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_what_the_first_release_hid_is_archived_and_never_erased(tmp_path: Path) -> None:
+async def test_conversations_hidden_by_the_first_release_are_archived_and_not_erased(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "hitsend.db"
     _first_release(path)
     store = await Store.open(path, now=lambda: 4e9)
@@ -91,7 +93,7 @@ async def test_what_the_first_release_hid_is_archived_and_never_erased(tmp_path:
         await store.close()
 
 
-async def test_what_came_up_can_be_used_in_the_new_ways(tmp_path: Path) -> None:
+async def test_upgraded_conversations_support_the_new_features(tmp_path: Path) -> None:
     path = tmp_path / "hitsend.db"
     _first_release(path)
     store = await Store.open(path)
@@ -106,7 +108,7 @@ async def test_what_came_up_can_be_used_in_the_new_ways(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_words_that_were_erased_before_leave_the_search_for_good(tmp_path: Path) -> None:
+async def test_words_erased_before_the_upgrade_are_dropped_from_the_index(tmp_path: Path) -> None:
     path = tmp_path / "hitsend.db"
     _first_release(path)
     with sqlite3.connect(path) as erasing:

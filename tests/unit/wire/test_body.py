@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from hitsend.errors import Refused
-from hitsend.wire.body import decode
+from hitsend.wire.body import decode_body
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
@@ -10,9 +10,9 @@ class Body(msgspec.Struct, forbid_unknown_fields=True):
     places: list[dict[str, int]] = []
 
 
-def test_a_body_that_fits_comes_through_as_it_is() -> None:
+def test_a_valid_body_is_decoded() -> None:
     body = rb'{"text":"\\u0000 \\ud800 \ud83d\ude00 \t","places":[{"a":1}]}'
-    assert decode(body, Body) == Body("\\u0000 \\ud800 😀 \t", [{"a": 1}])
+    assert decode_body(body, Body) == Body("\\u0000 \\ud800 😀 \t", [{"a": 1}])
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,21 @@ def test_a_body_that_fits_comes_through_as_it_is() -> None:
         (b'{"text":"a","more":' + b"[" * 100_000, "more", None),
     ],
 )
-def test_a_body_that_does_not_fit_is_refused_with_the_reason(
+def test_an_invalid_body_is_refused_with_the_reason(
     body: bytes, says: str, param: str | None
 ) -> None:
     with pytest.raises(Refused, match=says) as refusal:
-        decode(body, Body)
+        decode_body(body, Body)
     assert refusal.value.param == param
 
 
-def test_a_nul_is_found_however_deep_it_stands() -> None:
+def test_a_nul_is_found_at_any_depth() -> None:
     deep = 800
-    decode(b"[" * deep + rb'"\\u0000"' + b"]" * deep, object)
+    decode_body(b"[" * deep + rb'"\\u0000"' + b"]" * deep, object)
     with pytest.raises(Refused, match="NUL"):
-        decode(b"[" * deep + rb'{"\u0000":1}' + b"]" * deep, object)
+        decode_body(b"[" * deep + rb'{"\u0000":1}' + b"]" * deep, object)
 
 
-def test_a_body_nested_without_end_is_refused() -> None:
+def test_a_body_nested_too_deeply_is_refused() -> None:
     with pytest.raises(Refused, match="nested too deeply"):
-        decode(b"[" * 100_000, object)
+        decode_body(b"[" * 100_000, object)

@@ -1,4 +1,4 @@
-"""OpenAI's own types are the judge of our shapes."""
+"""OpenAI's own types validate our responses."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from hitsend.errors import EngineLost, Unavailable
 from hitsend.events import Stamped
-from hitsend.wire.openai import ChunkView, completion, models_list
-from hitsend.wire.sse import SseParser
+from hitsend.sse import SseParser
+from hitsend.wire.openai import ChunkView, build_completion, build_model_list
 
 TURNS = Path(__file__).parents[2] / "turns"
 
@@ -21,7 +21,7 @@ def log_of(name: str) -> list[Stamped]:
 
 
 def whole(name: str, num_logprobs: int | None = None) -> ChatCompletion:
-    body = msgspec.json.encode(completion(log_of(name), num_logprobs))
+    body = msgspec.json.encode(build_completion(log_of(name), num_logprobs))
     return ChatCompletion.model_validate_json(body, strict=True)
 
 
@@ -48,14 +48,14 @@ def test_a_whole_answer_is_a_chat_completion() -> None:
     assert answer.usage.prompt_tokens_details.cached_tokens == 8
 
 
-def test_a_stream_begins_with_the_role_and_ends_with_the_reason() -> None:
+def test_a_stream_begins_with_the_role_and_ends_with_the_finish_reason() -> None:
     made = [chunk.choices[0] for chunk in chunks("hello", ChunkView())]
     assert [choice.delta.role for choice in made] == ["assistant", *[None] * 5]
     assert [choice.delta.content for choice in made] == ["", "Hel", "lo", " there", "!", None]
     assert [choice.finish_reason for choice in made] == [*[None] * 5, "stop"]
 
 
-def test_usage_comes_alone_at_the_end_and_only_when_asked_for() -> None:
+def test_usage_is_the_last_chunk_and_only_on_request() -> None:
     *others, last = chunks("hello", ChunkView(include_usage=True))
     assert last.choices == []
     assert last.usage is not None
@@ -64,7 +64,7 @@ def test_usage_comes_alone_at_the_end_and_only_when_asked_for() -> None:
     assert '"usage"' not in "".join(data_of("hello", ChunkView()))
 
 
-def test_probabilities_have_as_many_alternatives_as_were_asked_for() -> None:
+def test_logprobs_have_the_requested_number_of_alternatives() -> None:
     logprobs = whole("hello", num_logprobs=1).choices[0].logprobs
     assert logprobs is not None
     assert logprobs.content is not None
@@ -77,14 +77,14 @@ def test_probabilities_have_as_many_alternatives_as_were_asked_for() -> None:
     assert [entry.top_logprobs for entry in bare.content] == [[]] * 4
 
 
-def test_a_token_without_a_character_of_its_own_still_has_its_probability() -> None:
+def test_a_token_without_text_still_has_its_logprob() -> None:
     made = [chunk.choices[0].logprobs for chunk in chunks("emoji", ChunkView(num_logprobs=0))]
     entries = [entry for logprobs in made if logprobs for entry in logprobs.content or ()]
     assert [entry.token for entry in entries[:4]] == ["", "", "", "👩"]
     assert len(entries) == 15
 
 
-def test_tool_calls_are_numbered_and_named_at_once() -> None:
+def test_a_tool_call_chunk_has_its_index_and_its_name() -> None:
     deltas = [chunk.choices[0].delta for chunk in chunks("tools", ChunkView())]
     calls = [call for delta in deltas for call in delta.tool_calls or ()]
     assert [(call.index, call.id, call.type) for call in calls] == [
@@ -101,7 +101,7 @@ def test_tool_calls_are_numbered_and_named_at_once() -> None:
     assert [call.id for call in answer.message.tool_calls] == ["call_1", "call_2"]
 
 
-def test_an_answer_the_caller_stopped_is_still_an_answer() -> None:
+def test_a_stopped_answer_is_a_valid_completion() -> None:
     assert whole("stopped").choices[0].finish_reason == "stop"
     assert chunks("stopped", ChunkView())[-1].choices[0].finish_reason == "stop"
 
@@ -126,7 +126,7 @@ def test_a_turn_without_a_whole_answer_is_an_error(
 
 
 def test_models_are_listed_by_name() -> None:
-    listed = msgspec.to_builtins(models_list(["a", "b"], created=7))
+    listed = msgspec.to_builtins(build_model_list(["a", "b"], created=7))
     assert listed["object"] == "list"
     models = [Model.model_validate(one, strict=True) for one in listed["data"]]
     assert [(model.id, model.created, model.object) for model in models] == [
@@ -135,6 +135,6 @@ def test_models_are_listed_by_name() -> None:
     ]
 
 
-def test_a_log_without_an_end_was_cut_short() -> None:
+def test_a_log_without_an_end_is_an_error() -> None:
     with pytest.raises(Unavailable):
-        completion(log_of("hello")[:-2])
+        build_completion(log_of("hello")[:-2])

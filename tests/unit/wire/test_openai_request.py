@@ -5,8 +5,8 @@ import pytest
 
 from hitsend.errors import Refused
 from hitsend.messages import Message, Sampling, Text, Tool, ToolCall, ToolResult
-from hitsend.wire.body import decode
-from hitsend.wire.openai_request import Asked, CompletionRequest, parse_completion
+from hitsend.wire.body import decode_body
+from hitsend.wire.openai_request import CompletionRequest, ParsedCompletion, parse_completion
 
 ASK = {"role": "user", "content": "Hello"}
 
@@ -15,12 +15,12 @@ def tool(name: str = "weather", **more: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name} | more}
 
 
-def parsed(**fields: Any) -> Asked:
+def parsed(**fields: Any) -> ParsedCompletion:
     body = {"model": "auto", "messages": [ASK]} | fields
-    return parse_completion(decode(msgspec.json.encode(body), CompletionRequest), "ada")
+    return parse_completion(decode_body(msgspec.json.encode(body), CompletionRequest), "ada")
 
 
-def test_the_least_request_asks_for_the_defaults() -> None:
+def test_a_minimal_request_uses_the_defaults() -> None:
     asked = parsed()
     assert asked.send.given == (Message("user", (Text("Hello"),), "user"),)
     assert asked.send.sampling == Sampling()
@@ -28,7 +28,7 @@ def test_the_least_request_asks_for_the_defaults() -> None:
     assert (asked.send.tools, asked.send.must_call) == ((), False)
 
 
-def test_every_role_keeps_where_it_came_from() -> None:
+def test_every_role_becomes_a_message_with_its_source() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     asked = parsed(
         messages=[
@@ -52,7 +52,7 @@ def test_every_role_keeps_where_it_came_from() -> None:
     )
 
 
-def test_every_setting_reaches_the_engine() -> None:
+def test_every_sampling_field_is_parsed() -> None:
     asked = parsed(
         temperature=0,
         top_p=0.9,
@@ -88,7 +88,7 @@ def test_every_setting_reaches_the_engine() -> None:
     assert (asked.is_streamed, asked.include_usage, asked.num_logprobs) == (True, True, 4)
 
 
-def test_a_decoding_policy_may_be_asked_for() -> None:
+def test_a_decoding_policy_is_parsed() -> None:
     asked = parsed(decoding={"policy": "beam", "num_beams": 6}, max_tokens=64)
     assert asked.send.sampling == Sampling(policy="beam", num_beams=6, max_tokens=64)
     assert parsed(decoding={"policy": "greedy"}).send.sampling == Sampling(policy="greedy")
@@ -96,11 +96,11 @@ def test_a_decoding_policy_may_be_asked_for() -> None:
         parsed(decoding={"policy": "beam", "beams": 6})
 
 
-def test_one_stop_string_is_as_good_as_a_list() -> None:
+def test_stop_may_be_one_string_or_a_list() -> None:
     assert parsed(stop="END").send.sampling.stop == ("END",)
 
 
-def test_probabilities_without_alternatives_are_still_recorded() -> None:
+def test_logprobs_without_alternatives_are_still_recorded() -> None:
     asked = parsed(logprobs=True)
     assert asked.num_logprobs == 0
     assert asked.send.sampling.top_logprobs == 1
@@ -116,7 +116,7 @@ def test_a_response_format_becomes_a_schema() -> None:
     assert parsed(response_format={"type": "text"}).send.sampling.json_schema is None
 
 
-def test_tools_are_offered_as_the_caller_chose() -> None:
+def test_tool_choice_selects_the_tools() -> None:
     tools = [tool(description="Looks."), tool("clock", parameters={"type": "object"})]
     weather = Tool("weather", "Looks.", '{"type":"object","properties":{}}')
     clock = Tool("clock", "", '{"type":"object"}')
@@ -134,7 +134,7 @@ def test_tools_are_offered_as_the_caller_chose() -> None:
     ]
 
 
-def test_what_sdks_send_besides_is_passed_over() -> None:
+def test_unknown_fields_are_ignored() -> None:
     asked = parsed(user="u1", metadata={"a": "b"}, store=False, parallel_tool_calls=True, x=1)
     assert asked == parsed()
 
@@ -181,13 +181,13 @@ def test_what_sdks_send_besides_is_passed_over() -> None:
         ({"model": None}, "model"),
     ],
 )
-def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: str) -> None:
+def test_an_unsupported_field_is_refused_by_name(fields: dict[str, Any], param: str) -> None:
     with pytest.raises(Refused) as refusal:
         parsed(**fields)
     assert refusal.value.param == param
 
 
-def test_a_seed_of_any_length_is_taken_and_means_the_same_every_time() -> None:
+def test_a_long_seed_is_reduced_deterministically() -> None:
     assert parsed(seed=42).send.sampling.seed == 42
     long = parsed(seed=2**62 + 1).send.sampling.seed
     assert long == parsed(seed=2**62 + 1).send.sampling.seed

@@ -1,6 +1,6 @@
 import pytest
 
-from hitsend.engine.upstream import KeyRefused
+from hitsend.engine.upstream_errors import KeyRefused
 from hitsend.errors import (
     Conflict,
     EngineDown,
@@ -14,7 +14,7 @@ from hitsend.errors import (
     UnknownModel,
 )
 from hitsend.events import TurnFailed
-from hitsend.wire.problem import Problem, error_of, problem, rebuilt
+from hitsend.wire.problem import Problem, describe_error, error_from_code, error_from_failure
 
 
 @pytest.mark.parametrize(
@@ -31,24 +31,24 @@ from hitsend.wire.problem import Problem, error_of, problem, rebuilt
     ],
 )
 def test_every_error_has_a_type_that_sdks_know(error: HitsendError, kind: str) -> None:
-    assert problem(error) == Problem("?", kind, None, error.code)
+    assert describe_error(error) == Problem("?", kind, None, error.code)
 
 
-def test_a_problem_names_what_was_wrong() -> None:
-    assert problem(Refused("Too hot.", param="temperature")).param == "temperature"
+def test_a_problem_names_the_wrong_parameter() -> None:
+    assert describe_error(Refused("Too hot.", param="temperature")).param == "temperature"
 
 
-def test_a_failed_turn_tells_what_it_failed_with() -> None:
-    error = error_of(TurnFailed("worker_lost", "It died.", True, 1500))
+def test_a_failed_turn_gives_back_its_error() -> None:
+    error = error_from_failure(TurnFailed("worker_lost", "It died.", True, 1500))
     assert type(error) is EngineLost
     assert (error.message, error.retry_after_s) == ("It died.", 1.5)
 
 
-def test_a_code_stands_for_one_error_whatever_else_is_imported() -> None:
+def test_classes_outside_errors_py_do_not_change_the_codes() -> None:
     assert KeyRefused.code == EngineDown.code
-    assert type(rebuilt("engine_down", "?")) is EngineDown
-    assert rebuilt("method_not_allowed", "?").status == 405
+    assert type(error_from_code("engine_down", "?")) is EngineDown
+    assert error_from_code("method_not_allowed", "?").status == 405
 
 
-def test_a_code_nobody_knows_is_our_own_error() -> None:
-    assert type(rebuilt("weather", "Rain.")) is HitsendError
+def test_an_unknown_code_gives_the_base_error() -> None:
+    assert type(error_from_code("weather", "Rain.")) is HitsendError

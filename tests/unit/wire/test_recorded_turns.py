@@ -8,8 +8,8 @@ import pytest
 
 from hitsend import transcript
 from hitsend.events import Stamped, TurnStarted
-from hitsend.wire.message import Origin, WireMessage, message
-from hitsend.wire.sse import DONE
+from hitsend.sse import DONE
+from hitsend.wire.message import Origin, WireMessage, build_message
 from hitsend.wire.v1 import V1View
 
 TURNS = sorted((Path(__file__).parents[2] / "turns").glob("*.jsonl"))
@@ -33,13 +33,13 @@ def test_there_are_recorded_turns() -> None:
 
 
 @pytest.mark.parametrize("turn", TURNS, ids=lambda turn: turn.stem)
-def test_the_events_come_to_the_recorded_transcript(turn: Path) -> None:
+def test_the_events_fold_to_the_recorded_transcript(turn: Path) -> None:
     events = [stamped.event for stamped in log_of(turn)]
     start = events[0]
     assert isinstance(start, TurnStarted)
     said = transcript.fold(events)
     assert said == outcome_of(turn).transcript
-    messages = [message(one, Origin.of(start)) for one in said.messages]
+    messages = [build_message(one, Origin.from_turn(start)) for one in said.messages]
     assert messages == outcome_of(turn).messages
 
 

@@ -6,7 +6,7 @@ import pytest
 from hitsend.errors import Refused, TooLarge
 from hitsend.messages import Sampling
 from hitsend.send import Send
-from hitsend.wire.body import decode
+from hitsend.wire.body import decode_body
 from hitsend.wire.send import SendBody, parse_send
 
 ID = "a2d7c1b4-9e8f-4d6a-b5c3-7f8e9d0c1b03"
@@ -25,7 +25,7 @@ def body(**changes: Any) -> dict[str, Any]:
 
 
 def parsed(body: dict[str, Any]) -> Send:
-    return parse_send(decode(msgspec.json.encode(body), SendBody), "ada", MOST_CHARS)
+    return parse_send(decode_body(msgspec.json.encode(body), SendBody), "ada", MOST_CHARS)
 
 
 def test_a_first_message_begins_a_conversation() -> None:
@@ -34,12 +34,12 @@ def test_a_first_message_begins_a_conversation() -> None:
     assert (asked.message_id, asked.text, asked.model) == (ID, "Hello", "auto")
 
 
-def test_a_message_follows_the_one_it_names() -> None:
+def test_a_message_has_the_parent_it_names() -> None:
     asked = parsed(body(conversation_id=CONVERSATION, parent_message_id=PARENT))
     assert (asked.conversation_id, asked.parent_id) == (CONVERSATION, PARENT)
 
 
-def test_everything_a_web_client_says_is_understood() -> None:
+def test_every_field_of_the_web_client_is_accepted() -> None:
     sent = message("a", "b", create_time=1760000000.5, metadata={"submission_mode": "manual_send"})
     asked = parsed(
         body(
@@ -73,7 +73,7 @@ def test_a_variant_names_the_message_to_answer_again() -> None:
     assert (asked.message_id, asked.text) == (None, "")
 
 
-def test_to_continue_names_the_answer_that_was_cut_short() -> None:
+def test_continue_names_the_answer_to_continue() -> None:
     asked = parsed({"action": "continue", "parent_message_id": ID, "conversation_id": CONVERSATION})
     assert (asked.action, asked.parent_id, asked.message_id) == ("continue", ID, None)
 
@@ -102,18 +102,18 @@ def test_to_continue_names_the_answer_that_was_cut_short() -> None:
         ({}, None),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(sent: dict[str, Any], param: str | None) -> None:
+def test_an_invalid_field_is_refused_by_name(sent: dict[str, Any], param: str | None) -> None:
     with pytest.raises(Refused) as refusal:
         parsed(sent)
     assert refusal.value.param == param
 
 
-def test_a_message_of_nothing_but_space_is_refused_in_plain_words() -> None:
+def test_a_message_of_only_white_space_is_refused() -> None:
     with pytest.raises(Refused, match="There is nothing to send"):
         parsed(body(messages=[message("  ")]))
 
 
-def test_a_message_is_too_long_as_it_was_written_whatever_would_become_of_it() -> None:
+def test_the_length_limit_counts_the_text_before_canonicalization() -> None:
     assert parsed(body(messages=[message("a" * MOST_CHARS)])).text
     with pytest.raises(TooLarge, match="102 characters"):
         parsed(body(messages=[message("a\u200b" * 51)]))

@@ -1,5 +1,4 @@
-"""Whatever happened in a turn, and however its events are grouped, cut, padded or resumed:
-every view of it comes to what the fold comes to."""
+"""Every view of any turn gives the folded messages, for any batching, cut, padding or resume."""
 
 import hashlib
 import re
@@ -11,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from hitsend import transcript
 from hitsend.errors import HitsendError
@@ -31,17 +31,17 @@ from hitsend.events import (
     TurnFailed,
     TurnFinished,
     TurnStarted,
+    is_end,
 )
 from hitsend.messages import Alternative, Message, Sampling, Text, Token, ToolCall, Usage
+from hitsend.sse import SseEvent, SseParser
 from hitsend.wire import openai
 from hitsend.wire.coalesce import MAX_CHARS
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
-from hitsend.wire.message import Origin, message
-from hitsend.wire.plain import PlainView
-from hitsend.wire.sse import SseEvent, SseParser
-from hitsend.wire.typed import ResumeToken, StreamResumed, StreamSnapshot
-from hitsend.wire.v1 import V1View, channels, opened
-from hitsend.work import is_end
+from hitsend.wire.full_messages import FullMessageView
+from hitsend.wire.message import Origin, build_message
+from hitsend.wire.side_events import ResumeToken, StreamResumed, StreamSnapshot
+from hitsend.wire.v1 import V1View, build_channels, encode_opening
 
 START = TurnStarted("turn", "conversation", "next", "model", True, 1760000000.25, Sampling())
 TOKEN = ResumeToken("signed", "conversation", "turn", 1760007200.25)
@@ -60,7 +60,7 @@ tokens = st.builds(
 arrivals = st.lists(tokens, max_size=2).map(
     lambda made: TextArrived("".join(token.text for token in made), tuple(made))
 )
-happenings: st.SearchStrategy[AnyEvent] = st.one_of(
+middle_events: st.SearchStrategy[AnyEvent] = st.one_of(
     arrivals,
     arrivals,
     arrivals,
@@ -84,7 +84,7 @@ endings: st.SearchStrategy[list[AnyEvent]] = st.one_of(
 )
 
 
-def begun(asked: str) -> list[AnyEvent]:
+def first_events(asked: str) -> list[AnyEvent]:
     question = MessageAdded("question", None, Message("user", (Text(asked),), "user"))
     answer = AnswerStarted("answer", "question", "model")
     return [START, ContextBuilt(()), TurnAccepted(), question, answer, PromptRead(3, 4, 0.5, 1.5)]
@@ -96,32 +96,32 @@ def stamped(events: Iterable[AnyEvent]) -> list[Stamped]:
 
 turns = st.one_of(
     st.builds(
-        lambda asked, middle, end, late: stamped([*begun(asked), *middle, *end, *late]),
+        lambda asked, middle, end, late: stamped([*first_events(asked), *middle, *end, *late]),
         texts,
-        st.lists(happenings, max_size=12),
+        st.lists(middle_events, max_size=12),
         endings,
         st.lists(st.builds(TitleChosen, texts, st.just(4)), max_size=1),
     ),
     st.just(stamped([START, TurnAccepted(), TurnFailed("engine_down", "Not now.", True)])),
-    st.builds(lambda asked: stamped([*begun(asked)[:4], TurnFinished("stopped")]), texts),
+    st.builds(lambda asked: stamped([*first_events(asked)[:4], TurnFinished("stopped")]), texts),
 )
 cuts = st.lists(st.integers(0, 40), max_size=8)
 pads = st.sampled_from([0, 8, 16, 32])
 
 
 def batches(log: Sequence[Stamped], at: Iterable[int]) -> list[Sequence[Stamped]]:
-    """The log cut into pieces; an index outside of it is no cut."""
+    """Splits the log at these indices; those outside of it are ignored."""
     edges = sorted({0, len(log), *(i for i in at if i < len(log))})
     return [log[a:b] for a, b in zip(edges, edges[1:], strict=False)]
 
 
-def folded(log: Sequence[Stamped]) -> transcript.Transcript:
+def fold_log(log: Sequence[Stamped]) -> transcript.Transcript:
     return transcript.fold(one.event for one in log)
 
 
-def travelling(log: Sequence[Stamped]) -> list[Any]:
-    """The messages the log comes to, as JSON."""
-    messages = [message(said, Origin.of(START)) for said in folded(log).messages]
+def wire_messages(log: Sequence[Stamped]) -> list[Any]:
+    """The folded messages of the log, as JSON."""
+    messages = [build_message(said, Origin.from_turn(START)) for said in fold_log(log).messages]
     return [msgspec.json.decode(msgspec.json.encode(one)) for one in messages]
 
 
@@ -130,18 +130,18 @@ def checksum(message_id: str, text: str) -> Any:
     return {"id": message_id, "chars": len(text), "sha256": sha256}
 
 
-def resumed(view: V1View, past: Sequence[Stamped]) -> bytes:
+def resume_stream(view: V1View, past: Sequence[Stamped]) -> bytes:
     view.skip(past)
     opening = StreamResumed("conversation", "turn", len(past) + 1, view.carry)
-    return opened(opening, TOKEN)
+    return encode_opening(opening, TOKEN)
 
 
 class Reader:
-    """The least a v1 client does."""
+    """A minimal v1 client."""
 
     def __init__(self) -> None:
         self.decoder = DeltaDecoder()
-        self.typed: list[Any] = []
+        self.all_side_events: list[Any] = []
         self.last_id = 0
 
     def read(self, events: Iterable[SseEvent]) -> None:
@@ -150,26 +150,26 @@ class Reader:
             if event.event == "delta":
                 self.decoder.decode(event.data)
             elif event.event != "delta_encoding":
-                self.take(msgspec.json.decode(event.data))
+                self.add_side_event(msgspec.json.decode(event.data))
 
-    def take(self, typed: Any) -> None:
-        self.typed.append(typed)
-        if typed["type"] == "stream_resumed":
-            self.decoder.resume(msgspec.convert(typed["carry"], Carry))
-        if typed["type"] == "stream_snapshot":
-            self.restore(typed)
+    def add_side_event(self, event: Any) -> None:
+        self.all_side_events.append(event)
+        if event["type"] == "stream_resumed":
+            self.decoder.resume(msgspec.convert(event["carry"], Carry))
+        if event["type"] == "stream_snapshot":
+            self.restore(event)
 
     def restore(self, snapshot: Any) -> None:
-        """Nothing of what it had counts any more."""
+        """Replaces the whole state."""
         self.decoder, self.last_id = DeltaDecoder(), snapshot["seq"]
         for channel, tree in snapshot["channels"].items():
-            self.decoder.take(Delta("", "add", tree, int(channel)))
+            self.decoder.apply(Delta("", "add", tree, int(channel)))
         self.decoder.resume(msgspec.convert(snapshot["carry"], Carry))
 
     @property
     def has_proof(self) -> bool:
-        """It was told the end, and what it has is what was said."""
-        (complete,) = self.told("message_stream_complete")[-1:] or (None,)
+        """The stream has ended, and its checksums match the messages."""
+        (complete,) = self.side_events("message_stream_complete")[-1:] or (None,)
         return complete is not None and complete["messages"] == [
             checksum(one["id"], one["content"]["parts"][0]) for one in self.messages
         ]
@@ -180,12 +180,12 @@ class Reader:
         assert all(tree["conversation_id"] == "conversation" for tree in trees)
         return [tree["message"] for tree in trees]
 
-    def told(self, kind: str) -> list[Any]:
-        return [typed for typed in self.typed if typed["type"] == kind]
+    def side_events(self, kind: str) -> list[Any]:
+        return [event for event in self.all_side_events if event["type"] == kind]
 
 
 @given(turns, cuts, pads)
-def test_a_v1_stream_comes_to_the_fold_however_it_is_batched(
+def test_a_v1_stream_gives_the_folded_messages_for_any_batching(
     log: list[Stamped], at: list[int], pad: int
 ) -> None:
     view, reader, parser = V1View(pad), Reader(), SseParser()
@@ -193,7 +193,7 @@ def test_a_v1_stream_comes_to_the_fold_however_it_is_batched(
     for batch in batches(log, at):
         reader.read(parser.feed(view.encode(batch)))
         seen += len(batch)
-        assert reader.messages == travelling(log[:seen])
+        assert reader.messages == wire_messages(log[:seen])
     assert reader.has_proof
     assert reader.last_id == log[-1].seq
 
@@ -207,49 +207,51 @@ def test_a_reader_cut_off_anywhere_resumes_to_the_same_end(
     reader.read(SseParser().feed(sent[: cut_byte % (len(sent) + 1)]))
     if reader.last_id < len(log):
         second, have = V1View(), reader.last_id
-        sent = resumed(second, log[:have])
+        sent = resume_stream(second, log[:have])
         sent += b"".join(second.encode(batch) for batch in batches(log[have:], [cut_batch]))
         reader.read(SseParser().feed(sent))
     assert reader.has_proof
-    assert reader.messages == travelling(log)
+    assert reader.messages == wire_messages(log)
 
 
 @given(turns, st.integers(0, 40))
-def test_resuming_repeats_nothing_and_says_where_it_goes_on(log: list[Stamped], after: int) -> None:
+def test_a_resumed_stream_repeats_nothing_and_names_its_first_event(
+    log: list[Stamped], after: int
+) -> None:
     have = log[:after]
     whole, view = V1View(), V1View()
     whole.encode(have)
-    opening = resumed(view, have)
+    opening = resume_stream(view, have)
     assert view.encode(log[after:]) == whole.encode(log[after:])
     events = SseParser().feed(opening)
     assert [event.event for event in events[:2]] == ["delta_encoding", "message"]
-    told = msgspec.json.decode(events[1].data)
-    assert told["type"] == "stream_resumed"
-    assert told["from"] == len(have) + 1
+    decoded = msgspec.json.decode(events[1].data)
+    assert decoded["type"] == "stream_resumed"
+    assert decoded["from"] == len(have) + 1
     assert msgspec.json.decode(events[2].data)["token"] == "signed"
 
 
 @given(turns, st.integers(0, 40), st.integers(0, 40), cuts)
-def test_a_snapshot_and_what_follows_it_come_to_the_whole(
+def test_a_snapshot_and_the_rest_give_the_whole_turn(
     log: list[Stamped], had: int, taken: int, at: list[int]
 ) -> None:
-    """Whatever the reader had before: nothing, less than the snapshot, or more."""
+    """The reader had nothing before, less than the snapshot, or more."""
     before, reader = V1View(), Reader()
     reader.read(SseParser().feed(before.encode(log[:had])))
     num_before_end = next(i for i, one in enumerate(log) if is_end(one.event))
     view, past = V1View(), log[: min(taken, num_before_end)]
     view.skip(past)
-    snapshot = StreamSnapshot("conversation", "turn", len(past), channels(past), view.carry)
-    sent = opened(snapshot, TOKEN)
+    snapshot = StreamSnapshot("conversation", "turn", len(past), build_channels(past), view.carry)
+    sent = encode_opening(snapshot, TOKEN)
     sent += b"".join(view.encode(batch) for batch in batches(log[len(past) :], at))
     reader.read(SseParser().feed(sent))
     assert reader.has_proof
     assert reader.last_id == len(log)
-    assert reader.messages == travelling(log)
+    assert reader.messages == wire_messages(log)
 
 
 @given(turns, cuts, st.integers(0, 40))
-def test_items_are_the_stream_cut_by_events_without_a_gap(
+def test_items_cover_every_event_of_the_stream_without_a_gap(
     log: list[Stamped], at: list[int], after: int
 ) -> None:
     whole, view = V1View(), V1View()
@@ -257,7 +259,7 @@ def test_items_are_the_stream_cut_by_events_without_a_gap(
     view.skip(log[:after])
     last = min(after, len(log))
     for batch in batches(log[after:], at):
-        items = view.items(batch)
+        items = view.encode_items(batch)
         assert b"".join(item.data for item in items) == whole.encode(batch)
         for item in items:
             assert item.seq - item.n == last
@@ -267,15 +269,15 @@ def test_items_are_the_stream_cut_by_events_without_a_gap(
 
 
 @given(turns, cuts)
-def test_the_token_to_come_back_with_is_the_second_thing_a_stream_says(
+def test_the_resume_token_is_the_second_frame_of_a_stream(
     log: list[Stamped], at: list[int]
 ) -> None:
     view = V1View(token=TOKEN)
     sent = b"".join(view.encode(batch) for batch in batches(log, at))
     banner, token, *rest = SseParser().feed(sent)
     assert banner.event == "delta_encoding"
-    told = msgspec.json.decode(token.data)
-    assert (told["type"], told["kind"], told["token"]) == (
+    decoded = msgspec.json.decode(token.data)
+    assert (decoded["type"], decoded["kind"], decoded["token"]) == (
         "resume_conversation_token",
         "topic",
         "signed",
@@ -285,8 +287,18 @@ def test_the_token_to_come_back_with_is_the_second_thing_a_stream_says(
     assert rest == SseParser().feed(bare)[1:]
 
 
-@given(turns, st.none() | st.builds(PromptWarmed, st.booleans(), st.integers(0, 9), st.just(8.0)))
-def test_the_facts_say_what_reading_ahead_saved(
+def warmed_with(is_whole: bool, num_before: int, num_new: int | None) -> PromptWarmed:
+    """`num_new` is None in logs of earlier versions, which count all tokens as new."""
+    known = UNSET if num_new is None else num_new
+    return PromptWarmed(is_whole, num_before + (num_new or 0), 8.0, known)
+
+
+@given(
+    turns,
+    st.none()
+    | st.builds(warmed_with, st.booleans(), st.integers(0, 9), st.none() | st.integers(0, 9)),
+)
+def test_the_metadata_says_how_much_time_prewarming_saved(
     log: list[Stamped], warmed: PromptWarmed | None
 ) -> None:
     events = [one.event for one in log]
@@ -294,21 +306,26 @@ def test_the_facts_say_what_reading_ahead_saved(
         events.insert(1, warmed)
     reader = Reader()
     reader.read(SseParser().feed(V1View().encode(stamped(events))))
-    (told,) = reader.told("server_ste_metadata")
-    facts = told["metadata"]
+    (decoded,) = reader.side_events("server_ste_metadata")
+    facts = decoded["metadata"]
     assert facts["resume_with_websockets"] is True
-    assert facts["conduit_prewarmed"] is (warmed is not None)
+    num_cached = (facts["usage"] or {}).get("num_cached_tokens", 0)
+    num_warm, num_new = 0, 0
+    if warmed:
+        num_new = warmed.num_tokens if warmed.num_new_tokens is UNSET else warmed.num_new_tokens
+        num_before = warmed.num_tokens - num_new
+        num_warm = max(min(warmed.num_tokens, num_cached) - num_before, 0)
+    assert facts["conduit_prewarmed"] is bool(num_warm)
     state = "cold" if warmed is None else "warm" if warmed.is_whole else "warming"
     assert facts["warmup_state"] == state
-    if warmed is None or warmed.num_tokens == 0 or facts["usage"] is None:
+    if num_new == 0 or facts["usage"] is None:
         assert facts["saved_ms"] is None
     else:
-        cached = facts["usage"]["num_cached_tokens"]
-        assert facts["saved_ms"] == round(8 * min(1, cached / warmed.num_tokens), 3)
+        assert facts["saved_ms"] == round(8 * num_warm / num_new, 3)
 
 
 @given(turns, cuts, st.lists(st.integers(0, 5000), max_size=6))
-def test_where_the_network_cuts_the_stream_does_not_matter(
+def test_a_stream_may_be_split_at_any_byte(
     log: list[Stamped], at: list[int], byte_cuts: list[int]
 ) -> None:
     view, reader, parser = V1View(), Reader(), SseParser()
@@ -316,7 +333,7 @@ def test_where_the_network_cuts_the_stream_does_not_matter(
     edges = sorted({0, len(sent), *(i for i in byte_cuts if i < len(sent))})
     for a, b in zip(edges, edges[1:], strict=False):
         reader.read(parser.feed(sent[a:b]))
-    assert reader.messages == travelling(log)
+    assert reader.messages == wire_messages(log)
 
 
 @given(turns, cuts)
@@ -343,54 +360,58 @@ def test_every_delta_is_padded_and_padding_changes_nothing(
         for event in events:
             size = len(event.data.encode())
             assert event.event != "delta" or pad == 0 or size % pad == 0
-        told = [(event.data.rstrip(" "), event.event, event.last_id) for event in events]
+        decoded = [(event.data.rstrip(" "), event.event, event.last_id) for event in events]
         plain = SseParser().feed(bare.encode(batch))
-        assert told == [(event.data, event.event, event.last_id) for event in plain]
+        assert decoded == [(event.data, event.event, event.last_id) for event in plain]
 
 
 @given(turns, cuts)
-def test_the_end_of_a_stream_proves_what_was_said(log: list[Stamped], at: list[int]) -> None:
+def test_the_end_of_a_stream_has_the_checksum_of_each_message(
+    log: list[Stamped], at: list[int]
+) -> None:
     view, reader, parser = V1View(), Reader(), SseParser()
     for batch in batches(log, at):
         reader.read(parser.feed(view.encode(batch)))
-    (complete,) = reader.told("message_stream_complete")
+    (complete,) = reader.side_events("message_stream_complete")
     assert complete["last_seq"] == next(one.seq for one in log if is_end(one.event))
     said = [(one["id"], one["content"]["parts"][0]) for one in reader.messages]
     assert complete["messages"] == [checksum(id, text) for id, text in said]
 
 
 @given(turns, cuts)
-def test_the_stream_says_once_when_words_begin_and_end(log: list[Stamped], at: list[int]) -> None:
+def test_the_first_and_the_last_token_are_each_marked_once(
+    log: list[Stamped], at: list[int]
+) -> None:
     view, reader, parser = V1View(), Reader(), SseParser()
     for batch in batches(log, at):
         reader.read(parser.feed(view.encode(batch)))
-    answer = [said for said in folded(log).messages if said.role == "assistant"]
+    answer = [said for said in fold_log(log).messages if said.role == "assistant"]
     has_words = any(said.text for said in answer)
-    markers = [(typed["marker"], typed["event"]) for typed in reader.told("message_marker")]
+    markers = [(event["marker"], event["event"]) for event in reader.side_events("message_marker")]
     assert markers == [("user_visible_token", "first")] * has_words + [
         ("last_token", "last") for _ in answer
     ]
     titles = [event.event.title for event in log if isinstance(event.event, TitleChosen)]
-    assert [typed["title"] for typed in reader.told("title_generation")] == titles
+    assert [event["title"] for event in reader.side_events("title_generation")] == titles
     words = (e.at_ms for e in log if isinstance(e.event, TextArrived) and e.event.text)
-    (facts,) = reader.told("server_ste_metadata")
+    (facts,) = reader.side_events("server_ste_metadata")
     assert facts["metadata"]["ttft_ms"] == next(words, None)
     failures = [event.event for event in log if isinstance(event.event, TurnFailed)]
-    assert [typed["error"]["code"] for typed in reader.told("error")] == [
+    assert [event["error"]["code"] for event in reader.side_events("error")] == [
         failure.code for failure in failures
     ]
 
 
-@pytest.mark.parametrize("view", [V1View(), PlainView(), openai.ChunkView()])
-def test_where_nothing_happened_nothing_is_said(
-    view: V1View | PlainView | openai.ChunkView,
+@pytest.mark.parametrize("view", [V1View(), FullMessageView(), openai.ChunkView()])
+def test_an_empty_batch_encodes_to_nothing(
+    view: V1View | FullMessageView | openai.ChunkView,
 ) -> None:
     assert view.encode([]) == b""
 
 
-def test_text_that_arrived_together_is_one_delta_up_to_a_limit() -> None:
+def test_text_of_one_batch_is_one_delta_up_to_a_limit() -> None:
     arrivals = [TextArrived("x" * 1000) for _ in range(10)]
-    log = stamped([*begun("?"), *arrivals])
+    log = stamped([*first_events("?"), *arrivals])
     view = V1View()
     view.encode(log[:6])
     deltas = [e for e in SseParser().feed(view.encode(log[6:])) if e.event == "delta"]
@@ -401,8 +422,8 @@ def test_text_that_arrived_together_is_one_delta_up_to_a_limit() -> None:
 
 
 @given(turns, cuts)
-def test_plain_frames_come_to_the_fold(log: list[Stamped], at: list[int]) -> None:
-    view, parser = PlainView(), SseParser()
+def test_full_message_frames_give_the_folded_messages(log: list[Stamped], at: list[int]) -> None:
+    view, parser = FullMessageView(), SseParser()
     shown: dict[str, Any] = {}
     seen, events = 0, list[SseEvent]()
     for batch in batches(log, at):
@@ -411,7 +432,7 @@ def test_plain_frames_come_to_the_fold(log: list[Stamped], at: list[int]) -> Non
         for event in events:
             if one := msgspec.json.decode(event.data)["message"]:
                 shown[one["id"]] = one
-        assert list(shown.values()) == travelling(log[:seen])
+        assert list(shown.values()) == wire_messages(log[:seen])
 
 
 @given(turns, cuts, st.booleans(), st.none() | st.integers(0, 2))
@@ -421,27 +442,27 @@ def test_chunks_joined_are_the_whole_completion(
     view = openai.ChunkView(include_usage=include_usage, num_logprobs=num_logprobs)
     sent = b"".join(view.encode(batch) for batch in batches(log, at))
     chunks = [event.data for event in SseParser().feed(sent)]
-    told = [msgspec.json.decode(chunk) for chunk in chunks]
-    if "error" in told[-1]:
-        with pytest.raises(HitsendError, match=re.escape(told[-1]["error"]["message"])):
-            openai.completion(log, num_logprobs)
+    decoded = [msgspec.json.decode(chunk) for chunk in chunks]
+    if "error" in decoded[-1]:
+        with pytest.raises(HitsendError, match=re.escape(decoded[-1]["error"]["message"])):
+            openai.build_completion(log, num_logprobs)
         return
-    whole = msgspec.json.decode(msgspec.json.encode(openai.completion(log, num_logprobs)))
+    whole = msgspec.json.decode(msgspec.json.encode(openai.build_completion(log, num_logprobs)))
     if include_usage:
-        assert all(chunk["usage"] is None for chunk in told[:-1])
-        assert told[-1]["usage"] == whole["usage"]
-        assert told.pop()["choices"] == []
-    assert all("usage" not in chunk or include_usage for chunk in told)
-    assert all(chunk["id"] == whole["id"] for chunk in told)
-    shown = joined([chunk["choices"][0] for chunk in told])
+        assert all(chunk["usage"] is None for chunk in decoded[:-1])
+        assert decoded[-1]["usage"] == whole["usage"]
+        assert decoded.pop()["choices"] == []
+    assert all("usage" not in chunk or include_usage for chunk in decoded)
+    assert all(chunk["id"] == whole["id"] for chunk in decoded)
+    shown = join_choices([chunk["choices"][0] for chunk in decoded])
     if num_logprobs is None:
         assert shown["logprobs"]["content"] == []
         shown["logprobs"] = None
     assert shown == whole["choices"][0]
 
 
-def joined(choices: list[Any]) -> Any:
-    """What an SDK makes of the choices of a stream."""
+def join_choices(choices: list[Any]) -> Any:
+    """Joins the chunks of a stream into one choice, as an SDK does."""
     deltas = [choice["delta"] for choice in choices]
     assert [delta.get("role") for delta in deltas] == ["assistant"] + [None] * (len(deltas) - 1)
     assert [choice["finish_reason"] for choice in choices[:-1]] == [None] * (len(choices) - 1)

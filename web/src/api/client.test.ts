@@ -1,25 +1,31 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { Api, ApiError, Unreachable } from './client';
+import { Api } from './client';
+import { ApiError, Unreachable } from './http';
 import type { SendBody, Status } from './wire';
 
-interface Asked {
+interface RecordedRequest {
 	path: string;
 	method: string | undefined;
 	headers: Headers;
 	outlivesPage: boolean | undefined;
 }
 
-/** A server that gives these answers, one after the other, and remembers what it was asked. */
-function server(...answers: [number, unknown][]): { api: Api; asked: Asked[] } {
-	const asked: Asked[] = [];
+/** An API whose server gives these answers in order, and its requests. */
+function fakeApi(...answers: [number, unknown][]): { api: Api; requests: RecordedRequest[] } {
+	const requests: RecordedRequest[] = [];
 	const api = new Api((path, init) => {
 		const outlivesPage = init?.keepalive;
-		asked.push({ path, method: init?.method, headers: new Headers(init?.headers), outlivesPage });
+		requests.push({
+			path,
+			method: init?.method,
+			headers: new Headers(init?.headers),
+			outlivesPage
+		});
 		const [status, body] = answers.shift() ?? [500, null];
 		const text = typeof body === 'string' ? body : JSON.stringify(body);
 		return Promise.resolve(new Response(status === 204 ? null : text, { status }));
 	});
-	return { api, asked };
+	return { api, requests };
 }
 
 const ME = { user: { id: 'u1', name: 'ada', role: 'admin' }, csrf_token: 'secret' };
@@ -32,169 +38,195 @@ const SEND: SendBody = {
 	supported_encodings: ['v1']
 };
 
-/** As `fetch` waits for an answer that never comes. */
-function silence(left: AbortSignal | null | undefined): Promise<never> {
+/** A `fetch` whose answer never comes. */
+function neverRespond(abort: AbortSignal | null | undefined): Promise<never> {
 	return new Promise((_, reject) => {
-		left?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+		abort?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
 	});
 }
 
-test('whoever signs in sends the CSRF token with every change from then on', async () => {
-	const { api, asked } = server([200, ME], [204, null]);
+test('after signing in every change carries the CSRF token', async () => {
+	const { api, requests } = fakeApi([200, ME], [204, null]);
 	await api.signIn('ada', 'password');
 	await api.deleteKey('k1');
 
-	expect(asked[1]?.path).toBe('/backend-api/keys/k1');
-	expect(asked[1]?.headers.get('x-csrf-token')).toBe('secret');
+	expect(requests[1]?.path).toBe('/backend-api/keys/k1');
+	expect(requests[1]?.headers.get('x-csrf-token')).toBe('secret');
 });
 
-test('a change is sent even if the page is left, and a question is not', async () => {
-	const { api, asked } = server([204, null], [200, {}]);
+test('a change outlives the page, and a read does not', async () => {
+	const { api, requests } = fakeApi([204, null], [200, {}]);
 	await api.changeConversation('c1', { is_pinned: true });
-	await api.status();
+	await api.getStatus();
 
-	expect(asked.map(({ outlivesPage }) => outlivesPage)).toEqual([true, false]);
+	expect(requests.map(({ outlivesPage }) => outlivesPage)).toEqual([true, false]);
 });
 
-test('a refusal carries the words, the status and the code of the server', async () => {
+test('an error carries the message, the status and the code of the server', async () => {
 	const error = { message: 'Too long.', code: 'context_length_exceeded' };
-	const { api } = server([400, { error }]);
+	const { api } = fakeApi([400, { error }]);
 
-	await expect(api.status()).rejects.toMatchObject({
+	await expect(api.getStatus()).rejects.toMatchObject({
 		message: 'Too long.',
 		status: 400,
 		code: 'context_length_exceeded'
 	});
 });
 
-test('an answer that is not ours is still an error with a sentence', async () => {
-	const { api } = server([500, '<html>Bad gateway</html>']);
+test('an error page of a proxy becomes an error with the status', async () => {
+	const { api } = fakeApi([500, '<html>Bad gateway</html>']);
 
-	await expect(api.status()).rejects.toThrow(new ApiError('The server answered 500.', 500, null));
+	await expect(api.getStatus()).rejects.toThrow(
+		new ApiError('The server answered 500.', 500, null)
+	);
 });
 
-test('a proxy that takes nothing so large is not blamed on the server', async () => {
-	const { api } = server([413, '<html>Request Entity Too Large</html>']);
+test('a 413 of a proxy has its own code', async () => {
+	const { api } = fakeApi([413, '<html>Request Entity Too Large</html>']);
 
-	await expect(api.status()).rejects.toMatchObject({ status: 413, code: 'too_large' });
+	await expect(api.getStatus()).rejects.toMatchObject({ status: 413, code: 'too_large' });
 });
 
-test('no answer at all is told apart from a refusal', async () => {
+test('no answer at all is Unreachable, not an ApiError', async () => {
 	const api = new Api(() => Promise.reject(new TypeError('Failed to fetch')));
 
-	await expect(api.status()).rejects.toThrow(Unreachable);
+	await expect(api.getStatus()).rejects.toThrow(Unreachable);
 });
 
-test('a session that ended is noticed on any request', async () => {
-	const { api } = server([401, { error: { message: 'Sign in.', code: 'unauthenticated' } }]);
+test('every request notices that the session has ended', async () => {
+	const { api } = fakeApi([401, { error: { message: 'Sign in.', code: 'unauthenticated' } }]);
 	let isSignedOut = false;
 	api.onsignedout = () => (isSignedOut = true);
 
-	await expect(api.status()).rejects.toThrow('Sign in.');
+	await expect(api.getStatus()).rejects.toThrow('Sign in.');
 	expect(isSignedOut).toBe(true);
 });
 
-test('nobody signed in is an answer, not an error', async () => {
-	const { api } = server([401, { error: { message: 'Sign in.', code: 'unauthenticated' } }]);
+test('me is null while nobody is signed in', async () => {
+	const { api } = fakeApi([401, { error: { message: 'Sign in.', code: 'unauthenticated' } }]);
 
-	expect(await api.me()).toBeNull();
+	expect(await api.getMe()).toBeNull();
 });
 
-test.each([502, 503, 504])('a proxy without a server behind it (%i) is nobody', async (status) => {
-	const api = new Api(() => Promise.resolve(new Response('<h1>Bad gateway</h1>', { status })));
+test.each([502, 503, 504])(
+	'a %i of a proxy means that the server is unreachable',
+	async (status) => {
+		const api = new Api(() => Promise.resolve(new Response('<h1>Bad gateway</h1>', { status })));
 
-	await expect(api.status()).rejects.toBeInstanceOf(Unreachable);
-});
+		await expect(api.getStatus()).rejects.toBeInstanceOf(Unreachable);
+	}
+);
 
-test('a server that says why it cannot is somebody', async () => {
+test('a 503 of our own server is an ApiError with its code', async () => {
 	const body = { error: { message: 'No model is ready.', code: 'engine_down' } };
 	const api = new Api(() => Promise.resolve(Response.json(body, { status: 503 })));
 
-	await expect(api.status()).rejects.toMatchObject({ code: 'engine_down', status: 503 });
+	await expect(api.getStatus()).rejects.toMatchObject({ code: 'engine_down', status: 503 });
 });
 
-const cut = () =>
+const brokenBody = () =>
 	new ReadableStream<Uint8Array>({
-		start: (begun) => begun.enqueue(new TextEncoder().encode('{"error": ')),
-		pull: (begun) => begun.error(new TypeError('network error'))
+		start: (controller) => controller.enqueue(new TextEncoder().encode('{"error": ')),
+		pull: (controller) => controller.error(new TypeError('network error'))
 	});
 
-test.each([200, 400, 401])('a body that is cut half-way (%i) is no answer', async (status) => {
-	const api = new Api(() => Promise.resolve(new Response(cut(), { status })));
+test.each([200, 400, 401])('a body that breaks off (%i) is no answer', async (status) => {
+	const api = new Api(() => Promise.resolve(new Response(brokenBody(), { status })));
 
-	await expect(api.status()).rejects.toBeInstanceOf(Unreachable);
+	await expect(api.getStatus()).rejects.toBeInstanceOf(Unreachable);
 });
 
-test('a yes that is not ours is nobody’s', async () => {
-	const { api } = server([200, '<html>Sign in to this network</html>']);
+test('a 200 that is not JSON means that the server is unreachable', async () => {
+	const { api } = fakeApi([200, '<html>Sign in to this network</html>']);
 
-	await expect(api.socketTicket()).rejects.toBeInstanceOf(Unreachable);
+	await expect(api.requestSocketTicket()).rejects.toBeInstanceOf(Unreachable);
 });
 
-test('what the page tells of itself gives way to a message', async () => {
-	const asked: string[] = [];
+test('a Send aborts telemetry', async () => {
+	const requests: string[] = [];
 	const api = new Api((path, init) => {
-		asked.push(path);
+		requests.push(path);
 		if (path.endsWith('/f/conversation')) return Promise.resolve(new Response());
-		return silence(init?.signal);
+		return neverRespond(init?.signal);
 	});
-	const telling = api.tellErrors([]);
+	const report = api.reportErrors([]);
 	await api.send(SEND, new AbortController().signal);
 
-	await expect(telling).rejects.toBeInstanceOf(Unreachable);
-	expect(asked).toEqual(['/backend-api/telemetry', '/backend-api/f/conversation']);
+	await expect(report).rejects.toBeInstanceOf(Unreachable);
+	expect(requests).toEqual(['/backend-api/telemetry', '/backend-api/f/conversation']);
 });
 
-/** What is asked while a Send gets no answer twice, and what becomes of it. */
-function unanswered(state: Status['state'] | null, left = new AbortController()) {
+/** Sends while the first two answers are lost; returns the requests and the outcome. */
+function sendUnanswered(state: Status['state'] | null, abort = new AbortController()) {
 	vi.useFakeTimers();
-	const asked: string[] = [];
+	const requests: string[] = [];
 	const api = new Api((path, init) => {
 		const what = path.replace('/backend-api/', '');
-		asked.push(what);
-		const isLost = what === 'status' ? state === null : asked.length < 4;
-		return isLost ? silence(init?.signal) : Promise.resolve(Response.json({ state }));
+		requests.push(what);
+		const isLost = what === 'status' ? state === null : requests.length < 4;
+		return isLost ? neverRespond(init?.signal) : Promise.resolve(Response.json({ state }));
 	});
-	const sent = api.send(SEND, left.signal).then(
-		() => 'taken',
-		(error: unknown) => (error instanceof Unreachable ? 'unreachable' : 'left')
+	const sent = api.send(SEND, abort.signal).then(
+		() => 'accepted',
+		(error: unknown) => (error instanceof Unreachable ? 'unreachable' : 'aborted')
 	);
-	return { asked, sent };
+	return { requests, sent };
 }
 
 afterEach(() => vi.useRealTimers());
 
-test('a Send whose answer is lost on the way is sent again while there is a server', async () => {
-	const { asked, sent } = unanswered('ready');
+test('a Send whose answer is lost is sent again while the server is up', async () => {
+	const { requests, sent } = sendUnanswered('ready');
 	await vi.advanceTimersByTimeAsync(25_000);
 
-	expect(await sent).toBe('taken');
-	expect(asked).toEqual(['f/conversation', 'status', 'f/conversation', 'status', 'f/conversation']);
+	expect(await sent).toBe('accepted');
+	expect(requests).toEqual([
+		'f/conversation',
+		'status',
+		'f/conversation',
+		'status',
+		'f/conversation'
+	]);
 });
 
-test('while a model is loaded it is waited for', async () => {
-	const left = new AbortController();
-	const { asked, sent } = unanswered('starting', left);
+test('a Send waits while a model is loading', async () => {
+	const abort = new AbortController();
+	const { requests, sent } = sendUnanswered('starting', abort);
 	await vi.advanceTimersByTimeAsync(25_000);
-	expect(asked).toEqual(['f/conversation', 'status', 'status']);
-	left.abort();
+	expect(requests).toEqual(['f/conversation', 'status', 'status']);
+	abort.abort();
 
-	expect(await sent).toBe('left');
+	expect(await sent).toBe('aborted');
 });
 
-test('without a server it has to wait', async () => {
-	const { asked, sent } = unanswered(null);
+test('a Send fails as unreachable when the server is down', async () => {
+	const { requests, sent } = sendUnanswered(null);
 	await vi.advanceTimersByTimeAsync(25_000);
 
 	expect(await sent).toBe('unreachable');
-	expect(asked).toEqual(['f/conversation', 'status']);
+	expect(requests).toEqual(['f/conversation', 'status']);
 });
 
-test('whoever takes it back waits for nobody', async () => {
-	const left = new AbortController();
-	const { asked, sent } = unanswered('ready', left);
-	left.abort();
+test('an aborted Send ends at once', async () => {
+	const abort = new AbortController();
+	const { requests, sent } = sendUnanswered('ready', abort);
+	abort.abort();
 
-	expect(await sent).toBe('left');
-	expect(asked).toEqual(['f/conversation']);
+	expect(await sent).toBe('aborted');
+	expect(requests).toEqual(['f/conversation']);
+});
+
+test.each([
+	[{}, 'none'],
+	[{ 'x-conduit-token': 'conduit' }, 'success']
+])('a Send with the headers %j reports the prepare state %s', async (headers, state) => {
+	const bodies: SendBody[] = [];
+	const api = new Api((_path, init) => {
+		bodies.push(JSON.parse(String(init?.body)) as SendBody);
+		return Promise.resolve(new Response());
+	});
+	api.sendHeaders = () => headers;
+	await api.send(SEND, new AbortController().signal);
+
+	expect(bodies).toEqual([{ ...SEND, client_prepare_state: state }]);
 });

@@ -1,23 +1,4 @@
-// Written by `make generate` from hitsend.events. Do not edit.
-
-export type Event =
-	| TurnStarted
-	| ContextBuilt
-	| PromptEncoded
-	| TurnAccepted
-	| PromptWarmed
-	| MessageAdded
-	| AnswerStarted
-	| AnswerDelayed
-	| PromptRead
-	| TextArrived
-	| ToolCallArrived
-	| ToolReturned
-	| MemoriesChanged
-	| AnswerFinished
-	| TitleChosen
-	| TurnFinished
-	| TurnFailed;
+// Written by `make generate` from the Python values that are encoded. Do not edit.
 
 export type Action = 'next' | 'variant' | 'continue';
 
@@ -55,6 +36,25 @@ export interface ContextBuilt {
 }
 
 export type Ending = 'stop' | 'length' | 'tool_calls' | 'stopped' | 'interrupted' | 'failed';
+
+export type Event =
+	| TurnStarted
+	| ContextBuilt
+	| PromptEncoded
+	| TurnAccepted
+	| PromptWarmed
+	| MessageAdded
+	| AnswerStarted
+	| AnswerDelayed
+	| PromptRead
+	| TextArrived
+	| ToolCallArrived
+	| ToolReturned
+	| MemoriesChanged
+	| AnswerFinished
+	| TitleChosen
+	| TurnFinished
+	| TurnFailed;
 
 export interface MemoriesChanged {
 	type: 'MemoriesChanged';
@@ -96,6 +96,7 @@ export interface PromptWarmed {
 	is_whole: boolean;
 	num_tokens: number;
 	read_ms: number;
+	num_new_tokens?: number;
 }
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
@@ -206,6 +207,7 @@ export interface TurnFailed {
 export interface TurnFinished {
 	type: 'TurnFinished';
 	ending: Ending;
+	has_afterword?: boolean;
 }
 
 export interface TurnStarted {
@@ -217,6 +219,10 @@ export interface TurnStarted {
 	is_first_turn: boolean;
 	created_at: number;
 	sampling: Sampling;
+	weights_sha256?: string;
+	request_id?: string;
+	turn_trace_id?: string;
+	cluster_region?: string;
 }
 
 export interface Usage {

@@ -1,41 +1,42 @@
 /**
- * The one socket of the page: opened when it is wanted, and opened again when it is lost. Turns
- * that are followed over it end with the connection; whoever reads them comes back.
+ * The page's one socket. It reconnects when the connection is lost. Turns followed over it end
+ * with the connection, and their reader resumes them.
  */
-import { ApiError, Unreachable } from './client';
-import { Connection, type RawSocket, type Spot } from './connection';
-import { SUBPROTOCOL, type News } from './frames';
-import { backFarOff, type Pause } from './pause';
+import { ApiError, Unreachable } from './http';
+import { Connection, type RawSocket, type ResumePoint } from './socketConnection';
+import { SUBPROTOCOL, type News } from './wire';
+import { longBackoff, type Backoff } from './backoff';
 import { Dropped, type Frame } from './stream';
 
-/** Turns can be followed over it while it is open. */
-export interface Topics {
+/** Follows turns over the socket while it is open. */
+export interface TurnSocket {
 	readonly isOpen: boolean;
-	follow(spot: Spot, left: AbortSignal): AsyncGenerator<Frame>;
+	follow(from: ResumePoint, signal: AbortSignal): AsyncGenerator<Frame>;
 }
 
-/** Gives a new address to connect to, which holds once. */
-type Ticket = () => Promise<{ websocket_url: string }>;
+/** Returns an address that opens the socket once. */
+type GetTicket = () => Promise<{ websocket_url: string }>;
 type Connect = (url: string) => RawSocket;
 
-export class Socket implements Topics {
-	/** Called when a connection is made: what happened before it was not heard. */
+export class Socket implements TurnSocket {
+	/** Called for each new connection. News from before it were missed. */
 	onopen: () => void = () => undefined;
 	onclose: () => void = () => undefined;
 	onnews: (news: News) => void = () => undefined;
 
-	#ticket: Ticket;
+	#getTicket: GetTicket;
 	#connect: Connect;
-	#pause: Pause;
+	#backoff: Backoff;
 	#connection: Connection | null = null;
-	/** The name of the last connection there was. */
-	#former: string | null = null;
-	#left: AbortController | null = null;
+	/** The id of the connection before this one. */
+	#lastConnectionId: string | null = null;
+	/** Aborted by `close`; null while closed. */
+	#closing: AbortController | null = null;
 
-	constructor(ticket: Ticket, connect: Connect = browserSocket, pause: Pause = backFarOff) {
-		this.#ticket = ticket;
+	constructor(getTicket: GetTicket, connect: Connect = openWebSocket, backoff = longBackoff) {
+		this.#getTicket = getTicket;
 		this.#connect = connect;
-		this.#pause = pause;
+		this.#backoff = backoff;
 	}
 
 	get isOpen(): boolean {
@@ -43,49 +44,49 @@ export class Socket implements Topics {
 	}
 
 	open(): void {
-		if (this.#left !== null) return;
-		const left = new AbortController();
-		this.#left = left;
-		void this.#keepOpen(left.signal).finally(() => {
-			if (this.#left === left) this.#left = null;
+		if (this.#closing !== null) return;
+		const closing = new AbortController();
+		this.#closing = closing;
+		void this.#keepOpen(closing.signal).finally(() => {
+			if (this.#closing === closing) this.#closing = null;
 		});
 	}
 
 	close(): void {
-		this.#left?.abort();
-		this.#left = null;
+		this.#closing?.abort();
+		this.#closing = null;
 	}
 
-	/** The network is another one: nothing comes over the connection any more. */
-	renew(): void {
+	/** Call after a change of network, which leaves the connection dead. */
+	reconnect(): void {
 		this.#connection?.close();
 	}
 
-	async *follow(spot: Spot, left: AbortSignal): AsyncGenerator<Frame> {
+	async *follow(from: ResumePoint, signal: AbortSignal): AsyncGenerator<Frame> {
 		if (this.#connection === null) throw new Dropped('There is no socket.');
-		yield* this.#connection.follow(spot, left);
+		yield* this.#connection.follow(from, signal);
 	}
 
-	async #keepOpen(left: AbortSignal): Promise<void> {
-		for (let numTries = 0; !left.aborted; numTries++) {
-			const began = Date.now();
-			if (!comesBack(await this.#once(left)) || left.aborted) return;
-			if (Date.now() - began > STEADY_MS) numTries = 0;
-			await this.#pause(numTries, left);
+	async #keepOpen(signal: AbortSignal): Promise<void> {
+		for (let numTries = 0; !signal.aborted; numTries++) {
+			const startedAt = Date.now();
+			if (!shouldReconnect(await this.#runConnection(signal)) || signal.aborted) return;
+			if (Date.now() - startedAt > STABLE_MS) numTries = 0;
+			await this.#backoff(numTries, signal);
 		}
 	}
 
-	/** One connection, from ticket to close. The code it closed with. */
-	async #once(left: AbortSignal): Promise<number> {
-		const url = await this.#address();
+	/** Runs one connection until it closes, and returns the close code. */
+	async #runConnection(signal: AbortSignal): Promise<number> {
+		const url = await this.#requestUrl();
 		if (typeof url === 'number') return url;
-		if (left.aborted) return CLOSED;
-		const connection = new Connection(this.#connect(url), this.#former);
+		if (signal.aborted) return CLOSED;
+		const connection = new Connection(this.#connect(url), this.#lastConnectionId);
 		const close = () => connection.close();
-		left.addEventListener('abort', close);
+		signal.addEventListener('abort', close);
 		connection.onnews = (news) => this.onnews(news);
 		try {
-			this.#former = await connection.ready;
+			this.#lastConnectionId = await connection.ready;
 			this.#connection = connection;
 			this.onopen();
 		} catch (error) {
@@ -93,7 +94,7 @@ export class Socket implements Topics {
 			connection.close();
 		}
 		const code = await connection.closed;
-		left.removeEventListener('abort', close);
+		signal.removeEventListener('abort', close);
 		if (this.#connection === connection) {
 			this.#connection = null;
 			this.onclose();
@@ -101,10 +102,10 @@ export class Socket implements Topics {
 		return code;
 	}
 
-	/** Or the code that says why there is none. */
-	async #address(): Promise<string | number> {
+	/** Returns a close code if there is no ticket. */
+	async #requestUrl(): Promise<string | number> {
 		try {
-			return (await this.#ticket()).websocket_url;
+			return (await this.#getTicket()).websocket_url;
 		} catch (error) {
 			if (error instanceof Unreachable) return LOST;
 			if (!(error instanceof ApiError)) throw error;
@@ -113,24 +114,24 @@ export class Socket implements Topics {
 	}
 }
 
-/** A connection that held so long was no failure. */
-const STEADY_MS = 10_000;
+/** A connection that lasted this long resets the backoff. */
+const STABLE_MS = 10_000;
 const CLOSED = 1000;
 const LOST = 1006;
 const REFUSED = 4403;
-/** We closed it; a bad frame; no ticket for us; another socket in its place. */
-const FINAL = new Set([CLOSED, 4400, REFUSED, 4409]);
+/** Closed by us, bad frame, no ticket, replaced by another socket. */
+const FINAL_CODES = new Set([CLOSED, 4400, REFUSED, 4409]);
 
-export function comesBack(code: number): boolean {
-	return !FINAL.has(code);
+export function shouldReconnect(code: number): boolean {
+	return !FINAL_CODES.has(code);
 }
 
-function browserSocket(url: string): RawSocket {
-	return new WebSocket(seenFrom(location, url), SUBPROTOCOL);
+function openWebSocket(url: string): RawSocket {
+	return new WebSocket(toPageOrigin(location, url), SUBPROTOCOL);
 }
 
-/** A server behind a proxy may not know by which name, and how safely, the page came. The page does. */
-export function seenFrom(
+/** Behind a proxy the server may not know the page's host and scheme, so the page's own are used. */
+export function toPageOrigin(
 	{ protocol, host }: Pick<Location, 'protocol' | 'host'>,
 	url: string
 ): string {

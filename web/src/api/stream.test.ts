@@ -3,7 +3,7 @@ import { Dropped, readFrames, type Frame } from './stream';
 
 const bytes = new TextEncoder();
 
-function body(chunks: Uint8Array[]): ReadableStream<Uint8Array<ArrayBuffer>> {
+function createStream(chunks: Uint8Array[]): ReadableStream<Uint8Array<ArrayBuffer>> {
 	return new ReadableStream({
 		start(controller) {
 			for (const chunk of chunks) controller.enqueue(new Uint8Array(chunk));
@@ -12,9 +12,9 @@ function body(chunks: Uint8Array[]): ReadableStream<Uint8Array<ArrayBuffer>> {
 	});
 }
 
-async function all(chunks: Uint8Array[]): Promise<Frame[]> {
+async function readAll(chunks: Uint8Array[]): Promise<Frame[]> {
 	const frames: Frame[] = [];
-	for await (const frame of readFrames(body(chunks))) frames.push(frame);
+	for await (const frame of readFrames(createStream(chunks))) frames.push(frame);
 	return frames;
 }
 
@@ -27,28 +27,28 @@ const FRAMES: Frame[] = [
 	{ seq: null, event: 'message', data: '[DONE]' }
 ];
 
-test('frames come out whole wherever the bytes were cut', async () => {
+test('frames are read whole wherever the bytes are split', async () => {
 	const whole = bytes.encode(TEXT);
 	for (let at = 0; at <= whole.length; at++) {
-		expect(await all([whole.slice(0, at), whole.slice(at)])).toEqual(FRAMES);
+		expect(await readAll([whole.slice(0, at), whole.slice(at)])).toEqual(FRAMES);
 	}
 });
 
-test('frames come out whole from single bytes', async () => {
-	expect(await all([...bytes.encode(TEXT)].map((byte) => Uint8Array.of(byte)))).toEqual(FRAMES);
+test('frames are read whole from single bytes', async () => {
+	expect(await readAll([...bytes.encode(TEXT)].map((byte) => Uint8Array.of(byte)))).toEqual(FRAMES);
 });
 
 test('half a frame at the end of the stream is not a frame', async () => {
-	expect(await all([bytes.encode('data: {"v":"hal')])).toEqual([]);
+	expect(await readAll([bytes.encode('data: {"v":"hal')])).toEqual([]);
 });
 
-test('a stream that says nothing for too long counts as gone', async () => {
+test('a stream that is silent for too long is dropped', async () => {
 	const silent = new ReadableStream<Uint8Array>();
 
 	await expect(readFrames(silent, 5).next()).rejects.toThrow(Dropped);
 });
 
-test('a stream that breaks counts as gone', async () => {
+test('a broken stream is dropped', async () => {
 	const broken = new ReadableStream<Uint8Array>({
 		start: (controller) => controller.error(new TypeError('network error'))
 	});
@@ -56,7 +56,7 @@ test('a stream that breaks counts as gone', async () => {
 	await expect(readFrames(broken).next()).rejects.toThrow(Dropped);
 });
 
-test('leaving a stream closes it', async () => {
+test('a reader that stops early closes the stream', async () => {
 	let isClosed = false;
 	const endless = new ReadableStream<Uint8Array>({
 		pull: (controller) => controller.enqueue(bytes.encode('data: x\n\n')),

@@ -8,16 +8,16 @@ export interface Frame {
 	data: string;
 }
 
-/** A stream that is alive says something every ten seconds, if only a heartbeat. */
+/** The server sends a heartbeat every ten seconds. */
 const SILENCE_MS = 25_000;
 
-/** The connection broke, or went silent, which is as good as gone. */
+/** The connection broke, or was silent for too long. */
 export class Dropped extends Error {}
 
-/** The frames of a text that holds whole ones. */
-export function framesOf(text: string): Frame[] {
+/** Parses a text of complete frames. */
+export function parseFrames(text: string): Frame[] {
 	const frames: Frame[] = [];
-	parserInto(frames).feed(text);
+	createParserInto(frames).feed(text);
 	return frames;
 }
 
@@ -26,30 +26,30 @@ export async function* readFrames(
 	silenceMs = SILENCE_MS
 ): AsyncGenerator<Frame> {
 	const ready: Frame[] = [];
-	const parser = parserInto(ready);
+	const parser = createParserInto(ready);
 	const reader = body.getReader();
 	const decoder = new TextDecoder();
 	try {
 		for (;;) {
-			const { done, value } = await heard(reader, silenceMs);
+			const { done, value } = await readChunk(reader, silenceMs);
 			parser.feed(decoder.decode(value, { stream: !done }));
 			yield* ready.splice(0);
 			if (done) return;
 		}
 	} finally {
-		// Leaving early (or in silence) must close the connection, and may find it closed already.
+		// Closes the connection when the reader stops early. It may be closed already.
 		reader.cancel().catch(() => undefined);
 	}
 }
 
-function parserInto(frames: Frame[]) {
+function createParserInto(frames: Frame[]) {
 	return createParser({
 		onEvent: ({ id, event, data }) =>
 			frames.push({ seq: id === undefined ? null : Number(id), event: event ?? 'message', data })
 	});
 }
 
-async function heard(reader: ReadableStreamDefaultReader<Uint8Array>, silenceMs: number) {
+async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>, silenceMs: number) {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const silence = new Promise<never>((_, reject) => {
 		timer = setTimeout(() => reject(new Dropped('The connection is silent.')), silenceMs);

@@ -3,19 +3,19 @@ import { flushSync, mount, unmount } from 'svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Api } from '$/api/client';
 import DraftBox from '$/chat/DraftBox.svelte';
-import { Desk } from '$/state/desk.svelte';
 import { Preferences } from '$/state/preferences.svelte';
+import { Workspace } from '$/state/workspace.svelte';
 import { en } from '$/words/en';
 import { setWords } from '$/words/words';
 
-let asked: string[] = [];
+let requests: string[] = [];
 let signals: (AbortSignal | null | undefined)[] = [];
 const api = new Api((path, init) => {
-	asked.push(path);
+	requests.push(path);
 	signals.push(init?.signal);
 	return new Promise(() => undefined);
 });
-const inEnglish: typeof DraftBox = (anchor, props) => {
+const BoxInEnglish: typeof DraftBox = (anchor, props) => {
 	setWords(en);
 	return DraftBox(anchor, props);
 };
@@ -23,7 +23,7 @@ const inEnglish: typeof DraftBox = (anchor, props) => {
 beforeEach(() => {
 	vi.useFakeTimers();
 	vi.stubGlobal('matchMedia', () => ({ matches: false }));
-	asked = [];
+	requests = [];
 	signals = [];
 });
 afterEach(() => {
@@ -31,12 +31,12 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-function opened(): { desk: Desk; box: object; write: (text: string) => void } {
+function openBox(): { workspace: Workspace; box: object; write: (text: string) => void } {
 	const user = { id: 'u', name: 'ada', role: 'member' as const };
-	const desk = new Desk(api, new Preferences(localStorage), user, () => undefined);
-	const deaf = { onkey: vi.fn(), oninput: vi.fn(), onpaste: vi.fn() };
-	const props = { desk, conversation: desk.open, list: null, active: 0, ...deaf };
-	const box = mount(inEnglish, { target: document.body, props, context: new Map() });
+	const workspace = new Workspace(api, new Preferences(localStorage), user, () => undefined);
+	const handlers = { onkey: vi.fn(), oninput: vi.fn(), onpaste: vi.fn() };
+	const props = { workspace, conversation: workspace.open, list: null, active: 0, ...handlers };
+	const box = mount(BoxInEnglish, { target: document.body, props, context: new Map() });
 	flushSync();
 	const area = document.querySelector('textarea');
 	const write = (text: string) => {
@@ -45,32 +45,32 @@ function opened(): { desk: Desk; box: object; write: (text: string) => void } {
 		area.setSelectionRange(text.length, text.length);
 		area.dispatchEvent(new InputEvent('input', { inputType: 'insertText', bubbles: true }));
 	};
-	return { desk, box, write };
+	return { workspace, box, write };
 }
 
-test('what is written is asked about once it rests, and not when the box is gone', async () => {
-	const { desk, box, write } = opened();
+test('a completion is requested after a pause in typing, and not once the box is gone', async () => {
+	const { workspace, box, write } = openBox();
 	write('What is the end');
 	await vi.advanceTimersByTimeAsync(200);
-	expect(asked).toHaveLength(1);
+	expect(requests).toHaveLength(1);
 	write('What is the end of');
 	await unmount(box);
 	await vi.advanceTimersByTimeAsync(200);
 
-	expect(asked).toHaveLength(1);
-	desk.leave();
+	expect(requests).toHaveLength(1);
+	workspace.close();
 });
 
-test('what was asked before a message is sent is given up for it', async () => {
-	const { desk, box, write } = opened();
+test('sending a message cancels the pending completion request', async () => {
+	const { workspace, box, write } = openBox();
 	write('What is the end');
 	await vi.advanceTimersByTimeAsync(200);
 	expect(signals[0]?.aborted).toBe(false);
-	void desk.open.send(desk.ask);
+	void workspace.open.send(workspace.sendOptions);
 	flushSync();
 
-	expect(asked[1]).toBe('/backend-api/f/conversation');
+	expect(requests[1]).toBe('/backend-api/f/conversation');
 	expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
 	await unmount(box);
-	desk.leave();
+	workspace.close();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costOf } from '$/chat/cost';
+import { describeCost } from '$/chat/cost';
 import { de } from '$/words/de';
 import { en } from '$/words/en';
 
@@ -14,19 +14,19 @@ const USAGE = {
 	is_truncated: false
 };
 
-test('the cost is told in tokens, speed, waiting and what was cached', () => {
-	expect(costOf(USAGE, en.chat)).toBe(
+test('the cost lists tokens, speed, waiting time and cached tokens', () => {
+	expect(describeCost(USAGE, en.chat)).toBe(
 		'128 tokens · 32 tokens/s · first word after 420\u00a0ms · 96 of 140 prompt tokens cached'
 	);
 });
 
-test('what the server measured until the first word is told instead of what the engine counted', () => {
-	expect(costOf({ ...USAGE, first_word_ms: 1520 }, en.chat)).toContain(
+test('the first-word time of the server is preferred to that of the engine', () => {
+	expect(describeCost({ ...USAGE, first_word_ms: 1520 }, en.chat)).toContain(
 		'first word after 1.5\u00a0s'
 	);
 });
 
-test('an estimate says that it is one', () => {
+test('an estimate is marked as one', () => {
 	const usage = {
 		...USAGE,
 		is_estimated: true,
@@ -35,20 +35,20 @@ test('an estimate says that it is one', () => {
 		first_word_ms: 1
 	};
 
-	expect(costOf(usage, en.chat)).toBe(
+	expect(describeCost(usage, en.chat)).toBe(
 		'about 1 token · first word after 1\u00a0ms · about 140 prompt tokens'
 	);
 });
 
-test('numbers are written as the language of the page writes them', () => {
+test('numbers are formatted in the language of the page', () => {
 	const usage = { ...USAGE, num_output_tokens: 1280, decode_ms: 400_000, first_word_ms: 1520 };
 
-	expect(costOf(usage, de.chat)).toBe(
+	expect(describeCost(usage, de.chat)).toBe(
 		'1.280 Token · 3,2 Token/s · erstes Wort nach 1,5\u00a0s · 96 von 140 Prompt-Token schon gelesen'
 	);
 });
 
-test('what reading ahead has saved is told where it is felt', () => {
-	expect(costOf(USAGE, en.chat, 12_000)).toContain('read ahead: saved 12\u00a0s');
-	expect(costOf(USAGE, en.chat, 20)).not.toContain('read ahead');
+test('time saved by prewarming is shown if it is noticeable', () => {
+	expect(describeCost(USAGE, en.chat, 12_000)).toContain('read ahead: saved 12\u00a0s');
+	expect(describeCost(USAGE, en.chat, 20)).not.toContain('read ahead');
 });

@@ -1,22 +1,22 @@
-/** What an answer cost, in words. */
+/** Describes the cost of an answer: tokens, speed, waiting time and cache. */
 import type { Usage } from '$/api/events.gen';
 import type { Words } from '$/words/words';
 
-/** Less is not felt. */
+/** Smaller savings are not noticeable. */
 const MIN_SAVED_MS = 50;
 
-/** `savedMs` is what reading ahead has spared, where it is known. */
-export function costOf(
+/** `savedMs` is the time saved by prewarming, if known. */
+export function describeCost(
 	usage: Usage,
 	{ cost }: Words['chat'],
 	savedMs: number | null = null
 ): string {
-	const untilFirst = usage.first_word_ms ?? usage.queued_ms + usage.prefill_ms;
-	const speed = speedOf(usage);
+	const firstWordMs = usage.first_word_ms ?? usage.queued_ms + usage.prefill_ms;
+	const speed = computeTokensPerSecond(usage);
 	return [
 		cost.tokens(usage.num_output_tokens, usage.is_estimated),
 		speed === null ? null : cost.speed(speed),
-		untilFirst > 0 ? cost.firstWord(Math.max(1, untilFirst)) : null,
+		firstWordMs > 0 ? cost.firstWord(Math.max(1, firstWordMs)) : null,
 		savedMs !== null && savedMs >= MIN_SAVED_MS ? cost.saved(savedMs) : null,
 		usage.num_cached_tokens > 0
 			? cost.cached(usage.num_cached_tokens, usage.num_input_tokens)
@@ -26,8 +26,8 @@ export function costOf(
 		.join(' · ');
 }
 
-/** Tokens in a second. One token alone has no speed. */
-function speedOf({ num_output_tokens, decode_ms }: Usage): number | null {
+/** Null for fewer than two tokens. */
+function computeTokensPerSecond({ num_output_tokens, decode_ms }: Usage): number | null {
 	if (num_output_tokens < 2 || decode_ms <= 0) return null;
 	return (num_output_tokens / decode_ms) * 1000;
 }

@@ -1,10 +1,10 @@
 /** Reads answers aloud with the browser's own voice, one at a time. */
-import { pieces } from '$/chat/spoken';
+import { splitForSpeech } from '$/chat/speechText';
 
 export class Voice {
-	/** The answer that is being read. */
-	spokenId = $state<string | null>(null);
-	/** Called when the browser cannot read after all; some have no voice to do it with. */
+	/** The answer being read. */
+	readingId = $state<string | null>(null);
+	/** Called if the browser fails to read: some have no voice installed. */
 	onfailure: () => void = () => undefined;
 
 	#synthesis: SpeechSynthesis | undefined;
@@ -18,22 +18,22 @@ export class Voice {
 		this.#utterance = utterance;
 	}
 
-	get isThere(): boolean {
+	get isSupported(): boolean {
 		return this.#synthesis !== undefined;
 	}
 
-	/** `language` chooses the voice: a text read with that of another cannot be understood. */
+	/** `language` chooses the voice. */
 	read(id: string, text: string, language: string): void {
 		this.stop();
-		const utterances = pieces(text).map(this.#utterance);
+		const utterances = splitForSpeech(text).map(this.#utterance);
 		if (utterances.length === 0) return;
-		this.spokenId = id;
+		this.readingId = id;
 		for (const utterance of utterances) {
 			utterance.lang = language;
 			utterance.onend = () => utterance === utterances.at(-1) && this.#end(id);
 			utterance.onerror = ({ error }) => {
-				// What we cut short ourselves is no failure.
-				if (error === 'canceled' || error === 'interrupted' || this.spokenId !== id) return;
+				// Our own cancellation is no failure.
+				if (error === 'canceled' || error === 'interrupted' || this.readingId !== id) return;
 				this.stop();
 				this.onfailure();
 			};
@@ -42,11 +42,11 @@ export class Voice {
 	}
 
 	stop(): void {
-		this.spokenId = null;
+		this.readingId = null;
 		this.#synthesis?.cancel();
 	}
 
 	#end(id: string): void {
-		if (this.spokenId === id) this.spokenId = null;
+		if (this.readingId === id) this.readingId = null;
 	}
 }

@@ -34,25 +34,25 @@ snake_case_name and 2 < 3 & 4 > 1
 - [ ] open
 `;
 
-const whole = (text: string): Block[] => new Blocks().read(text, true);
+const parseWhole = (text: string): Block[] => new Blocks().read(text, true);
 
-test('what was settled on the way reads as if it were read at once', () => {
+test('incremental parsing gives the same blocks as parsing the whole text', () => {
 	const growing = new Blocks();
 	for (let length = 1; length <= TEXT.length; length += 3) {
 		const text = TEXT.slice(0, length);
 		expect(growing.read(text, false)).toEqual(new Blocks().read(text, false));
 	}
-	expect(growing.read(TEXT, true)).toEqual(whole(TEXT));
+	expect(growing.read(TEXT, true)).toEqual(parseWhole(TEXT));
 });
 
-test('blocks that are finished stay the very same', () => {
+test('settled blocks are the same objects', () => {
 	const growing = new Blocks();
 	const [first] = growing.read(`${TEXT}\nlast`, false);
 
 	expect(growing.read(`${TEXT}\nlast words`, false)[0]).toBe(first);
 });
 
-test('a link may be defined after its use, once the text is finished', () => {
+test('a link defined after its use works once the text is finished', () => {
 	const text = `See [this].\n\n${'More.\n\n'.repeat(5)}[this]: https://example.org`;
 	const growing = new Blocks();
 	for (let length = 1; length <= text.length; length++) growing.read(text.slice(0, length), false);
@@ -62,31 +62,31 @@ test('a link may be defined after its use, once the text is finished', () => {
 	});
 });
 
-test('a link may be used after its definition has been settled', () => {
+test('a link defined in a settled block works', () => {
 	const text = `[this]: https://example.org\n\n${'More.\n\n'.repeat(5)}See [this].`;
 	const growing = new Blocks();
 	let blocks: Block[] = [];
 	for (let length = 1; length <= text.length; length++) {
 		blocks = growing.read(text.slice(0, length), false);
 	}
-	expect(blocks).toEqual(whole(text));
+	expect(blocks).toEqual(parseWhole(text));
 });
 
-test('another text starts over', () => {
+test('a different text resets the parser', () => {
 	const blocks = new Blocks();
 	blocks.read(TEXT, false);
 
-	expect(blocks.read('Other.', false)).toEqual(whole('Other.'));
+	expect(blocks.read('Other.', false)).toEqual(parseWhole('Other.'));
 });
 
-test('code is text, with its language', () => {
-	expect(whole('```js run\n<b>&amp;\n```')).toEqual([
+test('a code block has its text and language', () => {
+	expect(parseWhole('```js run\n<b>&amp;\n```')).toMatchObject([
 		{ kind: 'code', text: '<b>&amp;', language: 'js' }
 	]);
 });
 
 test('code inside a list is a block of its own', () => {
-	expect(whole('1. Run:\n   ```sh\n   ls\n   ```')).toEqual([
+	expect(parseWhole('1. Run:\n   ```sh\n   ls\n   ```')).toMatchObject([
 		{
 			kind: 'list',
 			start: 1,
@@ -100,7 +100,7 @@ test('code inside a list is a block of its own', () => {
 	]);
 });
 
-test('for each new word only the end is made anew, however long the answer is', () => {
+test('each new word parses only the end, however long the answer is', () => {
 	const growing = new Blocks();
 	const long = TEXT.repeat(30);
 	const before = growing.read(`${long}\n\nlast`, false);
@@ -109,7 +109,7 @@ test('for each new word only the end is made anew, however long the answer is', 
 	expect(after.filter((block, i) => block !== before[i]).length).toBeLessThanOrEqual(2);
 });
 
-test('when the answer is finished, nothing that was shown is made again', () => {
+test('finishing the answer reuses the shown blocks', () => {
 	const growing = new Blocks();
 	for (let length = 1; length <= TEXT.length; length += 5)
 		growing.read(TEXT.slice(0, length), false);

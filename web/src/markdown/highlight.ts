@@ -1,44 +1,50 @@
 /**
- * Code as pieces with a colour each. The highlighter and its languages are fetched with the
- * first block of code. What comes out is text and names of colours: never HTML.
+ * Splits code into pieces with a kind for colouring; never produces HTML. The highlighter and its
+ * languages are loaded with the first code block.
  */
 import type { HLJSApi } from 'highlight.js';
-import { fetchedOnce } from '$/markdown/fetched';
+import { fetchOnce } from '$/markdown/fetchOnce';
 
 export interface Piece {
 	text: string;
-	/** What the piece is, as styles know it; empty for the rest. */
+	/** The CSS class of the piece; empty if it has none. */
 	kind: string;
 }
 
-/** Beyond this a block stays plain: colouring it would hold up the page. */
-export const MOST_CHARS = 30_000;
+/** Longer code is not highlighted: it would block the page. */
+export const MAX_CHARS = 30_000;
 
-export const fetchHighlighter = fetchedOnce<HLJSApi>(
+export const fetchHighlighter = fetchOnce<HLJSApi>(
 	async () => (await import('$/markdown/languages')).default
 );
 
-/** Null where the language is not one we know. */
-export function piecesOf(loaded: HLJSApi, text: string, language: string): Piece[] | null {
-	if (text.length > MOST_CHARS || loaded.getLanguage(language) === undefined) return null;
-	const { _emitter } = loaded.highlight(text, { language, ignoreIllegals: true });
-	return flat((_emitter as unknown as { rootNode: Scope }).rootNode, '');
+/** Null for an unknown language. */
+export function highlightCode(
+	highlighter: HLJSApi,
+	text: string,
+	language: string
+): Piece[] | null {
+	if (text.length > MAX_CHARS || highlighter.getLanguage(language) === undefined) return null;
+	const { _emitter } = highlighter.highlight(text, { language, ignoreIllegals: true });
+	return flatten((_emitter as unknown as { rootNode: Scope }).rootNode, '');
 }
 
-/** What the highlighter found, as it keeps it. */
+/** The highlighter's internal tree. */
 interface Scope {
 	scope?: string;
 	children: (Scope | string)[];
 }
 
-function flat({ children }: Scope, kind: string): Piece[] {
+function flatten({ children }: Scope, kind: string): Piece[] {
 	return children.flatMap((child) =>
-		typeof child === 'string' ? [{ text: child, kind }] : flat(child, kindOf(child.scope) ?? kind)
+		typeof child === 'string'
+			? [{ text: child, kind }]
+			: flatten(child, toKind(child.scope) ?? kind)
 	);
 }
 
-/** Many names for what is one colour here. */
-function kindOf(scope: string | undefined): string | null {
+/** Maps the highlighter's scopes to our colours. */
+function toKind(scope: string | undefined): string | null {
 	const name = scope?.split('.')[0] ?? '';
 	for (const [kind, names] of Object.entries(KINDS)) {
 		if (names.includes(name)) return kind;

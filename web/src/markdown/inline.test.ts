@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Blocks, type Block } from '$/markdown/blocks';
 import { toFragment } from '$/markdown/inline';
 
-function shown(markdown: string, isFinished = true): HTMLElement {
+function renderInline(markdown: string, isFinished = true): HTMLElement {
 	const place = document.createElement('div');
 	const fill = (blocks: Block[]): void => {
 		for (const block of blocks) {
@@ -20,11 +20,11 @@ function shown(markdown: string, isFinished = true): HTMLElement {
 	return place;
 }
 
-const elements = (markdown: string): string[] =>
-	[...shown(markdown).querySelectorAll('*')].map((element) => element.localName);
+const listElements = (markdown: string): string[] =>
+	[...renderInline(markdown).querySelectorAll('*')].map((element) => element.localName);
 
-test('links open beside us, and tell the other side nothing', () => {
-	const link = shown('[x](https://example.org/a)').querySelector('a');
+test('links open in a new tab without a referrer', () => {
+	const link = renderInline('[x](https://example.org/a)').querySelector('a');
 	expect(link?.href).toBe('https://example.org/a');
 	expect(link?.target).toBe('_blank');
 	expect(link?.rel).toBe('noopener noreferrer');
@@ -37,8 +37,8 @@ test.each([
 	['[write](mailto:a@b.example)', 'writea@b.example'],
 	['https://www.example.org/x', 'https://www.example.org/x'],
 	['[example.org](https://example.org/)', 'example.org']
-])('a link says where it goes: %s', (markdown, said) => {
-	expect(shown(markdown).textContent).toBe(said);
+])('a link shows its host: %s', (markdown, text) => {
+	expect(renderInline(markdown).textContent).toBe(text);
 });
 
 test.each([
@@ -50,14 +50,14 @@ test.each([
 	'[x](//example.org)',
 	'[x](https://)',
 	'<javascript:alert(1)>'
-])('%s is only its words', (markdown) => {
-	expect(elements(markdown)).toEqual([]);
+])('%s becomes plain text', (markdown) => {
+	expect(listElements(markdown)).toEqual([]);
 });
 
 test.each(['![alt](https://example.org/x.png)', '![alt][i]\n\n[i]: https://example.org/x.png'])(
-	'a remote image is a link that nobody follows by itself: %s',
+	'a remote image becomes a link and is not loaded: %s',
 	(markdown) => {
-		expect(elements(markdown)).toEqual(['span', 'a', 'span']);
+		expect(listElements(markdown)).toEqual(['span', 'a', 'span']);
 	}
 );
 
@@ -84,30 +84,31 @@ const HOSTILE = [
 const TAGS = 'a b br code del em i kbd mark s span strong sub sup u'.toUpperCase().split(' ');
 const ATTRIBUTES = ['href', 'title', 'target', 'rel', 'class'];
 
-test.each(HOSTILE)(
-	'nothing but plain words and links comes of %s, wherever it is cut',
-	(hostile) => {
-		for (let length = 1; length <= hostile.length; length++) {
-			for (const isFinished of [false, true]) {
-				for (const element of shown(hostile.slice(0, length), isFinished).querySelectorAll('*')) {
-					expect(TAGS).toContain(element.tagName);
-					for (const { name } of element.attributes) expect(ATTRIBUTES).toContain(name);
-					const href = element.getAttribute('href') ?? 'https://';
-					expect(href).toMatch(/^(https?:|mailto:)/);
-				}
+test.each(HOSTILE)('%s becomes only plain text and links, wherever it is cut', (hostile) => {
+	for (let length = 1; length <= hostile.length; length++) {
+		for (const isFinished of [false, true]) {
+			for (const element of renderInline(hostile.slice(0, length), isFinished).querySelectorAll(
+				'*'
+			)) {
+				expect(TAGS).toContain(element.tagName);
+				for (const { name } of element.attributes) expect(ATTRIBUTES).toContain(name);
+				const href = element.getAttribute('href') ?? 'https://';
+				expect(href).toMatch(/^(https?:|mailto:)/);
 			}
 		}
 	}
-);
+});
 
-test('HTML with more than plain tags is shown, not obeyed', () => {
-	expect(shown('<img src=x onerror=alert(1)>').textContent).toBe('<img src=x onerror=alert(1)>');
+test('HTML beyond plain tags is shown as text', () => {
+	expect(renderInline('<img src=x onerror=alert(1)>').textContent).toBe(
+		'<img src=x onerror=alert(1)>'
+	);
 });
 
 test('plain tags without attributes work', () => {
-	expect(elements('H<sub>2</sub>O<br>x')).toEqual(['sub', 'br']);
+	expect(listElements('H<sub>2</sub>O<br>x')).toEqual(['sub', 'br']);
 });
 
-test('words in angle brackets are not lost', () => {
-	expect(shown('A Vec<String> here').textContent).toBe('A Vec<String> here');
+test('text in angle brackets is kept', () => {
+	expect(renderInline('A Vec<String> here').textContent).toBe('A Vec<String> here');
 });

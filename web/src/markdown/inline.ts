@@ -1,17 +1,16 @@
 /**
- * The words inside a block: emphasis, links, code, formulas.
+ * Renders inline Markdown: emphasis, links, code, formulas.
  *
- * Two walls: HTML that the model wrote becomes text, but for a few tags without attributes;
- * and whatever comes out passes DOMPurify with a short list of what may stay, as a tree that is
- * never written out and read again. Images are links, because loading one would tell its
- * server what was said here.
+ * Two defences: HTML written by the model is escaped, except a few tags without attributes; and the
+ * result passes DOMPurify with a short allow list, as a DOM tree that is never serialised and parsed
+ * again. Images become links, because loading one would leak the conversation to its server.
  */
 import DOMPurify, { type Config } from 'dompurify';
 import { Parser, Renderer, type Token, type Tokens } from 'marked';
 import type { Maths } from '$/markdown/maths';
 
 const PLAIN_TAGS = ['b', 'br', 'del', 'em', 'i', 'kbd', 'mark', 's', 'strong', 'sub', 'sup', 'u'];
-const MAY_STAY: Config & { RETURN_DOM_FRAGMENT: true } = {
+const ALLOWED: Config & { RETURN_DOM_FRAGMENT: true } = {
 	ALLOWED_TAGS: [...PLAIN_TAGS, 'a', 'code', 'span'],
 	ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'class'],
 	ADD_URI_SAFE_ATTR: ['target', 'rel', 'class'],
@@ -21,14 +20,14 @@ const MAY_STAY: Config & { RETURN_DOM_FRAGMENT: true } = {
 	RETURN_DOM_FRAGMENT: true
 };
 
-/** Not safe to show before it has been through `toFragment`. */
+/** Unsafe until it has passed `toFragment`. */
 export function toHtml(tokens: Token[]): string {
 	return PARSER.parseInline(tokens);
 }
 
-/** What of it may be shown, as nodes. */
+/** Sanitizes HTML into nodes that are safe to show. */
 export function toFragment(html: string): DocumentFragment {
-	return DOMPurify.sanitize(html, MAY_STAY);
+	return DOMPurify.sanitize(html, ALLOWED);
 }
 
 class SafeRenderer extends Renderer {
@@ -36,23 +35,23 @@ class SafeRenderer extends Renderer {
 		return escape(text).replaceAll(PLAIN_TAG, '<$1$2>');
 	}
 
-	/** A link that leads anywhere but to the web or to a mailbox is only its words. */
+	/** Keeps only the text of a link that is not http, https or mailto. */
 	override link({ href, title, tokens, text }: Tokens.Link): string {
-		const words = this.parser.parseInline(tokens);
-		const target = targetOf(href);
-		if (target === null) return words;
+		const label = this.parser.parseInline(tokens);
+		const target = parseTarget(href);
+		if (target === null) return label;
 		const tip = title ? `${title} · ${target.href}` : target.href;
 		const opening = `<a target="_blank" rel="noopener noreferrer" href="${escape(target.href)}" title="${escape(tip)}">`;
-		const suffix = saysWhere(text, target)
+		const suffix = showsHost(text, target)
 			? ''
-			: `<span class="host">${escape(whereOf(target))}</span>`;
-		return `${opening}${words}${suffix}</a>`;
+			: `<span class="host">${escape(formatHost(target))}</span>`;
+		return `${opening}${label}${suffix}</a>`;
 	}
 
-	/** The class says it is an image; the page puts that into words. */
+	/** InlineText adds the word "image" to elements of this class. */
 	override image({ raw, href, title, text }: Tokens.Image): string {
 		const words = text || href;
-		if (targetOf(href) === null) return escape(words);
+		if (parseTarget(href) === null) return escape(words);
 		const tokens = [{ type: 'text', raw: words, text: words }];
 		const link = this.link({ type: 'link', raw, href, title, text: words, tokens });
 		return `<span class="image">${link}</span>`;
@@ -63,18 +62,18 @@ class SafeRenderer extends Renderer {
 	}
 }
 
-function targetOf(href: string): URL | null {
+function parseTarget(href: string): URL | null {
 	if (!/^(https?:\/\/|mailto:)/i.test(href)) return null;
 	return URL.canParse(href) ? new URL(href) : null;
 }
 
-/** As the browser sees it: a name in another script that looks like ours is spelt out. */
-function whereOf({ protocol, host, pathname }: URL): string {
+/** In Punycode, so that look-alike letters of another script are visible. */
+function formatHost({ protocol, host, pathname }: URL): string {
 	return protocol === 'mailto:' ? pathname : host.replace(/^www\./, '');
 }
 
-function saysWhere(text: string, target: URL): boolean {
-	return text.toLowerCase().includes(whereOf(target).toLowerCase());
+function showsHost(text: string, target: URL): boolean {
+	return text.toLowerCase().includes(formatHost(target).toLowerCase());
 }
 
 const PLAIN_TAG = new RegExp(`&lt;(/?)(${PLAIN_TAGS.join('|')})\\s*/?&gt;`, 'gi');

@@ -1,4 +1,4 @@
-/** The highlighter with the languages people and models write most. A file of its own, fetched late. */
+/** The highlighter with common languages, in a module of its own so that it is loaded on demand. */
 import highlighter from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
 import c from 'highlight.js/lib/languages/c';

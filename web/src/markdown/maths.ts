@@ -1,12 +1,12 @@
 /**
- * Formulas: where they stand in a text, and how they are drawn.
+ * Parses and draws formulas.
  *
- * `$…$` and `\(…\)` stand in a line, `$$…$$` and `\[…\]` alone. Money is not maths: a dollar
- * that opens is followed by something, and the one that closes by no digit. KaTeX is fetched
- * with the first formula.
+ * `$…$` and `\(…\)` are inline, `$$…$$` and `\[…\]` are display formulas. To tell formulas from money, an
+ * opening dollar must not be followed by a space, nor a closing one by a digit. KaTeX is loaded with
+ * the first formula.
  */
 import type { TokenizerAndRendererExtension } from 'marked';
-import { fetchedOnce } from '$/markdown/fetched';
+import { fetchOnce } from '$/markdown/fetchOnce';
 
 export interface Maths {
 	type: 'maths';
@@ -15,18 +15,20 @@ export interface Maths {
 	isDisplayed: boolean;
 }
 
-const IN_LINE = [
+const INLINE_RULES = [
 	/^\$\$(?!\$)((?:[^$\\]|\\[^])+?)\$\$(?!\$)/,
 	/^\$(?![\s$])((?:[^$\\\n]|\\[^\n])*?(?:[^\s$\\]|\\[^\s]))\$(?![\d$])/,
 	/^\\\((.+?)\\\)/s,
 	/^\\\[(.+?)\\\]/s
 ];
-const ALONE = [
-	/^ {0,3}\$\$[ \t]*\n?([^]*?)\$\$[ \t]*(?:\n+|$)/,
-	/^ {0,3}\\\[([^]*?)\\\][ \t]*(?:\n+|$)/
+/** Longer formulas stay text. The rules for blocks repeat the number. */
+const MAX_CHARS = 4_000;
+const BLOCK_RULES = [
+	/^ {0,3}\$\$[ \t]*\n?((?:[^$]|\$(?!\$)){0,4000})\$\$[ \t]*(?:\n+|$)/,
+	/^ {0,3}\\\[((?:[^\\]|\\(?!\])){0,4000})\\\][ \t]*(?:\n+|$)/
 ];
 
-function found(
+function parseFormula(
 	rules: RegExp[],
 	source: string,
 	isDisplayed: (raw: string) => boolean
@@ -34,7 +36,8 @@ function found(
 	for (const rule of rules) {
 		const match = rule.exec(source);
 		const text = match?.[1]?.trim() ?? '';
-		if (match === null || text === '' || /\n\s*\n/.test(text)) continue;
+		if (match === null || text === '' || text.length > MAX_CHARS) continue;
+		if (/\n[ \t]*\n/.test(text)) continue;
 		return { type: 'maths', raw: match[0], text, isDisplayed: isDisplayed(match[0]) };
 	}
 	return undefined;
@@ -44,21 +47,25 @@ export const MATHS: TokenizerAndRendererExtension[] = [
 	{
 		name: 'maths',
 		level: 'block',
-		start: (source) => /\n {0,3}(?:\$\$|\\\[)/.exec(source)?.index,
-		tokenizer: (source) => found(ALONE, source, () => true)
+		// Looks no further than the paragraph: marked asks again for each one.
+		start: (source) => {
+			const match = /\n(?: {0,3}(?:(\$\$|\\\[))|[ \t]*\n)/.exec(source);
+			return match?.[1] === undefined ? undefined : match.index;
+		},
+		tokenizer: (source) => parseFormula(BLOCK_RULES, source, () => true)
 	},
 	{
 		name: 'maths',
 		level: 'inline',
 		start: (source) => /\$|\\[([]/.exec(source)?.index,
-		tokenizer: (source) => found(IN_LINE, source, (raw) => !/^(\$(?!\$)|\\\()/.test(raw))
+		tokenizer: (source) =>
+			parseFormula(INLINE_RULES, source, (raw) => !/^(\$(?!\$)|\\\()/.test(raw))
 	}
 ];
 
 type Katex = typeof import('katex').default;
 
-/** With its style and its fonts. */
-const fetchKatex = fetchedOnce<Katex>(async () => {
+const fetchKatex = fetchOnce<Katex>(async () => {
 	const [{ default: loaded }] = await Promise.all([
 		import('katex'),
 		import('katex/dist/katex.min.css')
@@ -66,31 +73,35 @@ const fetchKatex = fetchedOnce<Katex>(async () => {
 	return loaded;
 });
 
-/** What was drawn before, by its source: a paragraph that grows is drawn again with every word. */
-const drawn = new Map<string, Node>();
-const MOST_DRAWN = 500;
+/** Caches drawn formulas: a growing paragraph is drawn again with every token. */
+const cache = new Map<string, Node>();
+const MAX_CACHED = 500;
+/** A fraction in a fraction is about 9 elements deeper. */
+const MAX_ELEMENT_DEPTH = 300;
 
-/** Draws a formula in place of its source. What cannot be drawn stays as it was written. */
-export function draw(place: HTMLElement, tex: string, isDisplayed: boolean): void {
+/** Draws a formula in place of its source. Keeps the source of an invalid formula. */
+export function drawFormula(element: HTMLElement, tex: string, isDisplayed: boolean): void {
 	const key = `${isDisplayed} ${tex}`;
-	const known = drawn.get(key);
-	if (known !== undefined) {
-		place.replaceChildren(known.cloneNode(true));
+	const cached = cache.get(key);
+	if (cached !== undefined) {
+		element.replaceChildren(cached.cloneNode(true));
 		return;
 	}
-	place.textContent = tex;
-	void fetchKatex().then((loaded) => {
-		// Without it, the source stays; and a place may have gone on to something else.
-		if (loaded === null || place.textContent !== tex) return;
-		drawWith(loaded, place, tex, isDisplayed);
-		if (drawn.size >= MOST_DRAWN) drawn.clear();
-		if (place.firstChild !== null) drawn.set(key, place.firstChild.cloneNode(true));
+	element.textContent = tex;
+	void fetchKatex().then((katex) => {
+		// The element may show something else by now.
+		if (katex === null || element.textContent !== tex) return;
+		renderWith(katex, element, tex, isDisplayed);
+		if (cache.size >= MAX_CACHED) cache.clear();
+		if (element.firstChild !== null) cache.set(key, element.firstChild.cloneNode(true));
 	});
 }
 
-function drawWith(loaded: Katex, place: HTMLElement, tex: string, isDisplayed: boolean): void {
+/** Draws apart from the page: a formula that nests too deep would crash the browser's layout. */
+function renderWith(katex: Katex, element: HTMLElement, tex: string, isDisplayed: boolean): void {
+	const drawn = document.createElement('span');
 	try {
-		loaded.render(tex, place, {
+		katex.render(tex, drawn, {
 			displayMode: isDisplayed,
 			throwOnError: true,
 			strict: 'ignore',
@@ -99,7 +110,28 @@ function drawWith(loaded: Katex, place: HTMLElement, tex: string, isDisplayed: b
 			maxSize: 20
 		});
 	} catch (error) {
-		if (!(error instanceof loaded.ParseError)) throw error;
-		place.textContent = tex;
+		if (!(error instanceof katex.ParseError || error instanceof RangeError)) reportError(error);
+		return;
 	}
+	if (measureDepth(drawn) <= MAX_ELEMENT_DEPTH) element.replaceChildren(...drawn.childNodes);
+}
+
+/** The depth of the deepest element. Not recursive, so that any depth can be measured. */
+function measureDepth(root: Element): number {
+	let [deepest, depth] = [0, 0];
+	let element: Element | null = root;
+	while (element !== null) {
+		deepest = Math.max(deepest, depth);
+		if (element.firstElementChild !== null) {
+			element = element.firstElementChild;
+			depth++;
+			continue;
+		}
+		while (element !== root && element.nextElementSibling === null) {
+			element = element.parentElement as Element;
+			depth--;
+		}
+		element = element === root ? null : element.nextElementSibling;
+	}
+	return deepest;
 }

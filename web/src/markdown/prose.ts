@@ -1,20 +1,17 @@
-/**
- * What Markdown is read and cleaned with, fetched while the page is drawn: nobody needs it
- * before the first answer, and the message field is there sooner without it.
- */
+/** Loads the Markdown renderer after the first paint, so that the message field appears sooner. */
 import type { Component } from 'svelte';
-import { fetchedOnce } from '$/markdown/fetched';
+import { fetchOnce } from '$/markdown/fetchOnce';
 
 export type Prose = Component<{ text: string; isFinished: boolean }>;
 
-let come: Prose | null = null;
+let loaded: Prose | null = null;
 
-/** Null until it has come. */
-export function prose(): Prose | null {
-	return come;
+/** Null until it is loaded. */
+export function getLoadedProse(): Prose | null {
+	return loaded;
 }
 
-export const fetchProse = fetchedOnce(async () => {
-	come = (await import('$/markdown/Prose.svelte')).default;
-	return come;
+export const fetchProse = fetchOnce(async () => {
+	loaded = (await import('$/markdown/Prose.svelte')).default;
+	return loaded;
 });

@@ -1,13 +1,13 @@
-/** Asks the browser to keep the shell of the page, so that it opens without the server. */
-export function installWorker(): void {
-	// Browsers have it on https and on this machine only.
+/** Registers the service worker, which opens the page without the server. */
+export function registerServiceWorker(): void {
+	// Browsers have it on https and localhost only.
 	if (!('serviceWorker' in navigator)) return;
-	const ask = (): void => {
+	const register = (): void => {
 		navigator.serviceWorker.register('/sw.js').catch(() => {
-			// Refused, by a private window say: the page then simply needs the server to open.
+			// A private window may refuse it: the page then needs the server to open.
 		});
 	};
-	// The first load has the line to itself.
-	if (document.readyState === 'complete') ask();
-	else addEventListener('load', ask, { once: true });
+	// The first load has the connections to itself.
+	if (document.readyState === 'complete') register();
+	else addEventListener('load', register, { once: true });
 }

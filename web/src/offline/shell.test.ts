@@ -1,13 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { file, keep, kindOf, page, route, tidy, type World } from '$/offline/shell';
+import {
+	addRoutes,
+	cacheShell,
+	classifyRequest,
+	deleteOldCaches,
+	serveFile,
+	servePage,
+	type Platform
+} from '$/offline/shell';
 
 const ORIGIN = 'https://chat.example';
 const SHELL = { version: 'two', files: ['/assets/a.js', '/assets/b.css'] };
 
-/** A browser's caches, and a server that counts what it is asked. */
-function makeWorld(answer: (path: string) => Response = (path) => new Response(path)) {
+/** A browser's caches, and a server that records its requests. */
+function makePlatform(answer: (path: string) => Response = (path) => new Response(path)) {
 	const stores = new Map<string, Map<string, Response>>();
-	const asked: string[] = [];
+	const requests: string[] = [];
 	const pathOf = (request: RequestInfo | URL): string =>
 		new URL(request instanceof Request ? request.url : request, ORIGIN).pathname;
 	const open = async (name: string) => {
@@ -31,125 +39,129 @@ function makeWorld(answer: (path: string) => Response = (path) => new Response(p
 				?.clone()
 	};
 	const fetch = async (request: RequestInfo | URL): Promise<Response> => {
-		asked.push(pathOf(request));
+		requests.push(pathOf(request));
 		return answer(pathOf(request));
 	};
-	return { world: { caches, fetch } as unknown as World, stores, asked };
+	return { platform: { caches, fetch } as unknown as Platform, stores, requests };
 }
 
-const gone = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
+const fail = (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
 
-it('is installed whatever a browser makes of our routes', async () => {
-	await route({});
-	const asked: unknown[] = [];
-	await route({
+it('is installed even if the browser refuses the static routes', async () => {
+	await addRoutes({});
+	const requests: unknown[] = [];
+	await addRoutes({
 		addRoutes: (rules) => {
-			asked.push(...rules);
+			requests.push(...rules);
 			return Promise.reject(new TypeError('No such rule'));
 		}
 	});
-	expect(asked).toHaveLength(1);
+	expect(requests).toHaveLength(1);
 });
 
-describe('The kept shell', () => {
+describe('The cached shell', () => {
 	it('is the page and the files of its first screen', async () => {
-		const { world, stores } = makeWorld();
-		await keep(SHELL, world);
+		const { platform, stores } = makePlatform();
+		await cacheShell(SHELL, platform);
 		expect([...(stores.get('two')?.keys() ?? [])].sort()).toEqual([
 			'/',
 			'/assets/a.js',
 			'/assets/b.css'
 		]);
 	});
-	it('takes over files that have not changed since the last build', async () => {
-		const { world, asked } = makeWorld();
-		await (await world.caches.open('one')).put('/assets/a.js', new Response('same'));
-		await keep(SHELL, world);
-		expect(asked.sort()).toEqual(['/', '/assets/b.css']);
+	it('reuses files that have not changed since the last build', async () => {
+		const { platform, requests } = makePlatform();
+		await (await platform.caches.open('one')).put('/assets/a.js', new Response('same'));
+		await cacheShell(SHELL, platform);
+		expect(requests.sort()).toEqual(['/', '/assets/b.css']);
 	});
-	it('leaves all connections but one to whoever uses the page', async () => {
-		const { world } = makeWorld();
-		const ask = world.fetch;
-		let [numAsking, most] = [0, 0];
-		world.fetch = async (...asked) => {
-			most = Math.max(most, ++numAsking);
-			const response = await ask(...asked);
-			numAsking -= 1;
+	it('uses one connection at a time', async () => {
+		const { platform } = makePlatform();
+		const ask = platform.fetch;
+		let [numPending, most] = [0, 0];
+		platform.fetch = async (...request) => {
+			most = Math.max(most, ++numPending);
+			const response = await ask(...request);
+			numPending -= 1;
 			return response;
 		};
-		await keep(SHELL, world);
+		await cacheShell(SHELL, platform);
 		expect(most).toBe(1);
 	});
-	it('is kept whole or not at all', async () => {
-		const { world } = makeWorld((path) => new Response(path, { status: path === '/' ? 502 : 200 }));
-		await expect(keep(SHELL, world)).rejects.toThrow('/ answered 502');
+	it('is cached completely or not at all', async () => {
+		const { platform } = makePlatform(
+			(path) => new Response(path, { status: path === '/' ? 502 : 200 })
+		);
+		await expect(cacheShell(SHELL, platform)).rejects.toThrow('/ answered 502');
 	});
-	it('is the only one after it has taken over', async () => {
-		const { world, stores } = makeWorld();
-		await world.caches.open('one');
-		await keep(SHELL, world);
-		await tidy(SHELL, world);
+	it('is the only cache after activation', async () => {
+		const { platform, stores } = makePlatform();
+		await platform.caches.open('one');
+		await cacheShell(SHELL, platform);
+		await deleteOldCaches(SHELL, platform);
 		expect([...stores.keys()]).toEqual(['two']);
 	});
 });
 
 describe('A page', () => {
-	it('is the one of the server while there is one', async () => {
-		const { world } = makeWorld();
-		await keep(SHELL, world);
-		const shown = await page(SHELL, Promise.resolve(new Response('fresh')), world);
+	it('comes from the server while it answers', async () => {
+		const { platform } = makePlatform();
+		await cacheShell(SHELL, platform);
+		const shown = await servePage(SHELL, Promise.resolve(new Response('fresh')), platform);
 		expect(await shown.text()).toBe('fresh');
 	});
 	it.each([
-		['nobody answers', gone],
+		['nobody answers', fail],
 		['only a proxy answers', () => Promise.resolve(new Response('Bad gateway', { status: 502 }))],
 		['the answer does not come', () => new Promise<Response>(() => {})]
-	])('is the kept one when %s', async (_, asked) => {
-		const { world } = makeWorld();
-		await keep(SHELL, world);
-		expect(await (await page(SHELL, asked(), world, 1)).text()).toBe('/');
+	])('comes from the cache when %s', async (_, request) => {
+		const { platform } = makePlatform();
+		await cacheShell(SHELL, platform);
+		expect(await (await servePage(SHELL, request(), platform, 1)).text()).toBe('/');
 	});
-	it('that was never kept fails as it would without us', async () => {
-		await expect(page(SHELL, gone(), makeWorld().world)).rejects.toThrow('Failed to fetch');
+	it('that was never cached fails as without a service worker', async () => {
+		await expect(servePage(SHELL, fail(), makePlatform().platform)).rejects.toThrow(
+			'Failed to fetch'
+		);
 	});
 });
 
 describe('A file', () => {
 	const request = new Request(`${ORIGIN}/assets/c.js`);
 
-	it('is asked for once and kept from then on', async () => {
-		const { world, asked } = makeWorld();
-		await file(SHELL, request, world);
-		expect(await (await file(SHELL, request, world)).text()).toBe('/assets/c.js');
-		expect(asked).toEqual(['/assets/c.js']);
+	it('is fetched once and then cached', async () => {
+		const { platform, requests } = makePlatform();
+		await serveFile(SHELL, request, platform);
+		expect(await (await serveFile(SHELL, request, platform)).text()).toBe('/assets/c.js');
+		expect(requests).toEqual(['/assets/c.js']);
 	});
-	it('that is not there is not kept', async () => {
-		const { world, asked } = makeWorld(() => new Response('', { status: 404 }));
-		await file(SHELL, request, world);
-		await file(SHELL, request, world);
-		expect(asked).toHaveLength(2);
+	it('that does not exist is not cached', async () => {
+		const { platform, requests } = makePlatform(() => new Response('', { status: 404 }));
+		await serveFile(SHELL, request, platform);
+		await serveFile(SHELL, request, platform);
+		expect(requests).toHaveLength(2);
 	});
 });
 
-describe('Only the page and its files are ours:', () => {
-	const visit = (path: string, mode = 'navigate'): Request =>
+describe('The service worker handles only the page and its files:', () => {
+	const request = (path: string, mode = 'navigate'): Request =>
 		({ url: new URL(path, ORIGIN).href, method: 'GET', mode }) as Request;
 
 	it.each(['/', '/c/1234', '/c/1234#message/5'])('%s is a page', (path) => {
-		expect(kindOf(visit(path), ORIGIN)).toBe('page');
+		expect(classifyRequest(request(path), ORIGIN)).toBe('page');
 	});
 	it('a built file is a file', () => {
-		expect(kindOf(visit('/assets/index.js', 'no-cors'), ORIGIN)).toBe('file');
+		expect(classifyRequest(request('/assets/index.js', 'no-cors'), ORIGIN)).toBe('file');
 	});
 	it.each(['/backend-api/me', '/backend-api/export', '/v1/models', '/share/abc', '/invite/abc'])(
 		'%s is left alone',
 		(path) => {
-			expect(kindOf(visit(path), ORIGIN)).toBeNull();
-			expect(kindOf(visit(path, 'cors'), ORIGIN)).toBeNull();
+			expect(classifyRequest(request(path), ORIGIN)).toBeNull();
+			expect(classifyRequest(request(path, 'cors'), ORIGIN)).toBeNull();
 		}
 	);
-	it('so is whatever is elsewhere, or is not asked for but sent', () => {
-		expect(kindOf(visit('https://other.example/assets/a.js'), ORIGIN)).toBeNull();
-		expect(kindOf(new Request(`${ORIGIN}/`, { method: 'POST' }), ORIGIN)).toBeNull();
+	it('so are other origins and other methods', () => {
+		expect(classifyRequest(request('https://other.example/assets/a.js'), ORIGIN)).toBeNull();
+		expect(classifyRequest(new Request(`${ORIGIN}/`, { method: 'POST' }), ORIGIN)).toBeNull();
 	});
 });

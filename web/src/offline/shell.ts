@@ -1,49 +1,49 @@
 /**
- * What is kept of the page, and when it is used. Of what people write nothing is kept: only
- * the page itself and the files it is built of, which are the same for everyone.
+ * Caches the page's shell for use without the server: index.html and the built files. Nothing a
+ * person writes is cached.
  */
 export interface Shell {
-	/** Changes with every build; also the name of the cache. */
+	/** Changes with every build. It is the name of the cache. */
 	version: string;
-	/** What the page needs to show its first screen. */
+	/** The files of the first screen. */
 	files: readonly string[];
 }
 
-export interface World {
+export interface Platform {
 	caches: CacheStorage;
 	fetch: typeof fetch;
 }
 
 const PAGE = '/';
-/** A server that has not begun to answer by then is as good as none. */
-const PATIENCE_MS = 3_000;
+/** After this time without an answer the cached page is shown. */
+const TIMEOUT_MS = 3_000;
 
-/** A rule by which a browser sends requests their way without asking the worker. */
+/** A static route: requests that match it bypass the service worker. */
 export interface Route {
 	condition: { urlPattern: { pathname: string } };
 	source: 'network';
 }
 
-/** Nothing that is called on the server waits until the worker is awake. */
+/** API calls do not wait for the worker to start. */
 const ROUTES: readonly Route[] = [
 	{ condition: { urlPattern: { pathname: '/backend-api/*' } }, source: 'network' }
 ];
 
-export interface Routable {
-	/** Not in every browser yet. */
+export interface RouteTarget {
+	/** Not every browser has it. */
 	addRoutes?: (rules: readonly Route[]) => Promise<void>;
 }
 
-/** They only save time: a browser that does not take them does without. */
-export async function route(installing: Routable): Promise<void> {
-	await installing.addRoutes?.(ROUTES).catch(() => undefined);
+/** Routes only save time, so a browser that refuses them is fine. */
+export async function addRoutes(event: RouteTarget): Promise<void> {
+	await event.addRoutes?.(ROUTES).catch(() => undefined);
 }
 
 /**
- * Fetches the shell, one file at a time: whoever sends something meanwhile needs a connection too.
- * Names hold a hash of what is in a file, so an old copy is as good.
+ * Fetches one file at a time, which leaves connections for the page. File names contain a hash of
+ * their content, so copies in older caches are reused.
  */
-export async function keep(shell: Shell, { caches, fetch }: World): Promise<void> {
+export async function cacheShell(shell: Shell, { caches, fetch }: Platform): Promise<void> {
 	const cache = await caches.open(shell.version);
 	const put = async (path: string, response: Response): Promise<void> => {
 		if (!response.ok) throw new Error(`${path} answered ${response.status}.`);
@@ -55,49 +55,48 @@ export async function keep(shell: Shell, { caches, fetch }: World): Promise<void
 	}
 }
 
-/** Forgets the shells of other builds. */
-export async function tidy(shell: Shell, { caches }: World): Promise<void> {
+export async function deleteOldCaches(shell: Shell, { caches }: Platform): Promise<void> {
 	const others = (await caches.keys()).filter((name) => name !== shell.version);
 	await Promise.all(others.map((name) => caches.delete(name)));
 }
 
 export type Kind = 'page' | 'file';
 
-/** Which requests are ours to answer. All others go their way untouched. */
-export function kindOf(request: Request, origin: string): Kind | null {
-	const { origin: to, pathname } = new URL(request.url);
-	if (to !== origin || request.method !== 'GET') return null;
+/** Null for requests that the service worker does not handle. */
+export function classifyRequest(request: Request, origin: string): Kind | null {
+	const { origin: target, pathname } = new URL(request.url);
+	if (target !== origin || request.method !== 'GET') return null;
 	if (pathname.startsWith('/assets/')) return 'file';
 	const isPage = pathname === '/' || pathname.startsWith('/c/');
 	return isPage && request.mode === 'navigate' ? 'page' : null;
 }
 
-/** The page as the server has it; the kept one when there is no server, or none in time. */
-export async function page(
+/** The server's page, or the cached one if the server fails or takes too long. */
+export async function servePage(
 	shell: Shell,
-	asked: Promise<Response>,
-	{ caches }: World,
-	patience = PATIENCE_MS
+	request: Promise<Response>,
+	{ caches }: Platform,
+	timeoutMs = TIMEOUT_MS
 ): Promise<Response> {
-	const kept = await (await caches.open(shell.version)).match(PAGE);
-	if (kept === undefined) return asked;
-	const instead = asked.then(
-		(response) => (response.status >= 500 ? kept : response),
-		() => kept
+	const cached = await (await caches.open(shell.version)).match(PAGE);
+	if (cached === undefined) return request;
+	const answer = request.then(
+		(response) => (response.status >= 500 ? cached : response),
+		() => cached
 	);
-	const later = new Promise<Response>((resolve) => setTimeout(() => resolve(kept), patience));
-	return Promise.race([instead, later]);
+	const timeout = new Promise<Response>((resolve) => setTimeout(() => resolve(cached), timeoutMs));
+	return Promise.race([answer, timeout]);
 }
 
-/** A built file: the kept one, else the server's, which is kept from then on. */
-export async function file(
+/** A built file from the cache, or from the server, which is then cached. */
+export async function serveFile(
 	shell: Shell,
 	request: Request,
-	{ caches, fetch }: World
+	{ caches, fetch }: Platform
 ): Promise<Response> {
 	const cache = await caches.open(shell.version);
-	const kept = await cache.match(request);
-	if (kept !== undefined) return kept;
+	const cached = await cache.match(request);
+	if (cached !== undefined) return cached;
 	const response = await fetch(request);
 	if (response.status === 200) await cache.put(request, response.clone());
 	return response;

@@ -2,25 +2,28 @@
 import { flushSync, mount, unmount } from 'svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Api } from '$/api/client';
-import type { Prompt } from '$/prompts/calls';
+import type { Prompt } from '$/api/wire';
 import Prompts from '$/prompts/Prompts.svelte';
-import { NAMES } from '$/settings/sampling';
+import { PARAMETERS } from '$/state/sampling';
 import { de } from '$/words/de';
 import { setWords } from '$/words/words';
 
 const SAMPLING = {
-	...Object.fromEntries(NAMES.map((name) => [name, null])),
+	...Object.fromEntries(PARAMETERS.map((name) => [name, null])),
 	policy: 'sample'
 } as Prompt['shipped']['sampling'];
 
 function promptOf(name: string, some: Partial<Prompt> = {}): Prompt {
-	return {
+	const shared = {
 		name,
 		about: `What ${name} is for.`,
 		slots: [],
 		is_in_chat: false,
-		is_decoded: true,
-		shipped: { version: 1, template: 'Be brief.', sampling: SAMPLING, families: {} },
+		is_decoded: true
+	};
+	return {
+		...shared,
+		shipped: { ...shared, version: 1, template: 'Be brief.', sampling: SAMPLING, families: {} },
 		versions: [],
 		active: 1,
 		misfits: {},
@@ -31,6 +34,7 @@ function promptOf(name: string, some: Partial<Prompt> = {}): Prompt {
 }
 
 const own = (version: number) => ({
+	name: 'system',
 	version,
 	template: 'Be kind.',
 	note: 'Netter',
@@ -39,15 +43,15 @@ const own = (version: number) => ({
 });
 
 let prompts: Prompt[];
-let asked: [string, string, unknown][];
+let requests: [string, string, unknown][];
 let page: object;
 
 const api = new Api((path, init) => {
-	asked.push([init?.method ?? '', path, JSON.parse((init?.body as string | null) ?? 'null')]);
+	requests.push([init?.method ?? '', path, JSON.parse((init?.body as string | null) ?? 'null')]);
 	return Promise.resolve(Response.json({ items: prompts }));
 });
 
-const inGerman: typeof Prompts = (anchor, props) => {
+const PromptsInGerman: typeof Prompts = (anchor, props) => {
 	setWords(de);
 	return Prompts(anchor, props);
 };
@@ -58,13 +62,13 @@ async function settle(): Promise<void> {
 }
 
 function button(name: string): HTMLButtonElement | undefined {
-	const isIt = (one: HTMLElement) => (one.ariaLabel ?? one.textContent ?? '').includes(name);
-	return [...document.querySelectorAll('button')].find(isIt);
+	const matches = (one: HTMLElement) => (one.ariaLabel ?? one.textContent ?? '').includes(name);
+	return [...document.querySelectorAll('button')].find(matches);
 }
 
 beforeEach(async () => {
 	document.documentElement.lang = 'de';
-	asked = [];
+	requests = [];
 	prompts = [
 		promptOf('brand_new', { is_decoded: false }),
 		promptOf('title'),
@@ -75,7 +79,7 @@ beforeEach(async () => {
 		})
 	];
 	const props = { api, oncompare: () => undefined };
-	page = mount(inGerman, { target: document.body, props, context: new Map() });
+	page = mount(PromptsInGerman, { target: document.body, props, context: new Map() });
 	await settle();
 });
 afterEach(async () => {
@@ -83,21 +87,21 @@ afterEach(async () => {
 	document.documentElement.lang = '';
 });
 
-test('what matters most comes first, and what has no words yet goes by its own name', () => {
+test('known prompts come first in their order, and an unknown one shows its own name', () => {
 	const names = [...document.querySelectorAll('li bdi')].map(({ textContent }) => textContent);
 	expect(names).toEqual(['Systemanweisung', 'Titel', 'brand_new']);
 	expect(document.body.textContent).toContain('What brand_new is for.');
 	expect(document.body.textContent).toContain('Fassung 1001, eigene');
 });
 
-test('a newer version is activated, an older one gone back to', async () => {
+test('a newer version is activated, and an older one rolled back to', async () => {
 	button('Systemanweisung')?.click();
 	flushSync();
 	expect(button('Aktivieren: Fassung 1001')).toBeUndefined();
 	expect(button('Zurückkehren zu Fassung 1')).toBeDefined();
 	button('Aktivieren: Fassung 1002')?.click();
 	await vi.waitFor(() => expect(document.body.textContent).toContain('gilt Fassung 1002'));
-	expect(asked).toContainEqual(['PUT', '/backend-api/admin/prompts/system', { version: 1002 }]);
+	expect(requests).toContainEqual(['PUT', '/backend-api/admin/prompts/system', { version: 1002 }]);
 });
 
 test('while versions are compared none can be activated', async () => {
@@ -109,7 +113,7 @@ test('while versions are compared none can be activated', async () => {
 	expect(button('Aktivieren')).toBeUndefined();
 });
 
-test('a note has no decoding of its own', () => {
+test('a prompt that no model answers has no decoding', () => {
 	button('Titel')?.click();
 	flushSync();
 	expect(document.body.textContent).toContain('Dekodierung');
@@ -120,7 +124,7 @@ test('a note has no decoding of its own', () => {
 	expect(document.body.textContent).not.toContain('Dekodierung');
 });
 
-test('a version that no longer fits is shown with the reason, and is not the active one', () => {
+test('a version that no longer fits shows the reason', () => {
 	button('Systemanweisung')?.click();
 	flushSync();
 	const misfit = document.querySelector('[data-version="1002"]')?.textContent;

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { expect, test } from 'vitest';
 import type { Sampling } from '$/api/events.gen';
-import { choiceOf, heldIn, typedOf } from '$/prompts/decoding';
+import { buildSampling, getDefaultValue, toFieldTexts } from '$/prompts/decoding';
 import { en } from '$/words/en';
 
 const t = en.settings.chat;
@@ -23,22 +23,22 @@ const UNSET: Sampling = {
 	num_beams: null
 };
 
-test('what is set is shown as it was typed, and nothing where nothing is', () => {
-	expect(typedOf({ ...UNSET, temperature: 0, max_tokens: 24 })).toMatchObject({
+test('set values fill their fields, and the others are empty', () => {
+	expect(toFieldTexts({ ...UNSET, temperature: 0, max_tokens: 24 })).toMatchObject({
 		temperature: '0',
 		max_tokens: '24',
 		top_p: '',
 		num_beams: ''
 	});
-	expect(typedOf({ ...UNSET, policy: 'beam', num_beams: 3 }).num_beams).toBe('3');
-	expect(Object.values(typedOf(null)).every((text) => text === '')).toBe(true);
+	expect(toFieldTexts({ ...UNSET, policy: 'beam', num_beams: 3 }).num_beams).toBe('3');
+	expect(Object.values(toFieldTexts(null)).every((text) => text === '')).toBe(true);
 });
 
-test('nothing typed is what comes with hitsend', () => {
-	expect(choiceOf(typedOf(UNSET), 'sample', UNSET, t)).toBeNull();
+test('an empty form keeps the shipped values', () => {
+	expect(buildSampling(toFieldTexts(UNSET), 'sample', UNSET, t)).toBeNull();
 });
 
-test('only what the policy knows is sent, and what was set elsewhere stays', () => {
+test('only the parameters of the policy are sent, and settings made elsewhere stay', () => {
 	const others = {
 		stop: [],
 		repeat_penalty: 1.1,
@@ -46,33 +46,33 @@ test('only what the policy knows is sent, and what was set elsewhere stays', () 
 		logit_bias: [[5, -100]] as [number, number][]
 	};
 	const before = { ...UNSET, ...others };
-	const typed = { ...typedOf(before), temperature: '0,2', max_tokens: '40' };
-	expect(choiceOf(typed, 'sample', before, t)).toEqual({
+	const typed = { ...toFieldTexts(before), temperature: '0,2', max_tokens: '40' };
+	expect(buildSampling(typed, 'sample', before, t)).toEqual({
 		...others,
 		policy: 'sample',
 		temperature: 0.2,
 		max_tokens: 40
 	});
-	expect(choiceOf(typed, 'greedy', null, t)).toEqual({ policy: 'greedy', max_tokens: 40 });
+	expect(buildSampling(typed, 'greedy', null, t)).toEqual({ policy: 'greedy', max_tokens: 40 });
 });
 
-test('what a beam search cannot keep to is left out with it', () => {
+test('settings that beam search does not support are left out', () => {
 	const others = { presence_penalty: 1, frequency_penalty: 1, repeat_penalty: 1.1 };
 	const bound = { json_schema: '{}', logit_bias: [[5, 2]] as [number, number][] };
 	const before = { ...UNSET, ...others, ...bound, stop: ['x'], top_logprobs: 2 };
-	expect(choiceOf(typedOf(before), 'beam', before, t)).toEqual({
+	expect(buildSampling(toFieldTexts(before), 'beam', before, t)).toEqual({
 		policy: 'beam',
 		stop: ['x'],
 		top_logprobs: 2
 	});
 });
 
-test('what comes with hitsend holds under every policy it fits', () => {
+test('a shipped value applies under every policy it is valid for', () => {
 	const shipped = { ...UNSET, temperature: 0, max_tokens: 24 };
 	for (const policy of ['sample', 'greedy', 'beam'] as const)
-		expect(heldIn(shipped, 'max_tokens', policy, t)).toBe(24);
-	expect(heldIn({ ...shipped, max_tokens: 1000 }, 'max_tokens', 'beam', t)).toBeNull();
-	expect(heldIn(shipped, 'num_beams', 'beam', t)).toBe(4);
-	expect(heldIn(shipped, 'temperature', 'sample', t)).toBe(0);
-	expect(heldIn(shipped, 'top_p', 'sample', t)).toBeNull();
+		expect(getDefaultValue(shipped, 'max_tokens', policy, t)).toBe(24);
+	expect(getDefaultValue({ ...shipped, max_tokens: 1000 }, 'max_tokens', 'beam', t)).toBeNull();
+	expect(getDefaultValue(shipped, 'num_beams', 'beam', t)).toBe(4);
+	expect(getDefaultValue(shipped, 'temperature', 'sample', t)).toBe(0);
+	expect(getDefaultValue(shipped, 'top_p', 'sample', t)).toBeNull();
 });

@@ -1,54 +1,54 @@
-/** How what a prompt asks for is decoded: what an administrator set, over what comes with hitsend. */
+/** The decoding of a prompt: what an administrator set, on top of the shipped values. */
 import type { Sampling } from '$/api/events.gen';
 import {
-	NAMES,
+	PARAMETERS,
 	NUM_BEAMS,
-	problemWith,
-	samplingOf,
-	type Name,
+	findProblem,
+	parseSampling,
+	type Parameter,
 	type Policy
-} from '$/settings/sampling';
+} from '$/state/sampling';
 import type { Words } from '$/words/words';
 
-export type Typed = Record<Name, string>;
+export type FieldTexts = Record<Parameter, string>;
 
-/** What a beam search cannot keep to: the server refuses them together. */
-const NOT_IN_BEAM = [
+/** The server refuses these together with beam search. */
+const NOT_WITH_BEAM = [
 	...['presence_penalty', 'frequency_penalty', 'repeat_penalty'],
 	...['logit_bias', 'json_schema']
 ];
 
-/** As it would have been typed. Nothing is what comes with hitsend. */
-export function typedOf(sampling: Sampling | null): Typed {
-	const shown = (name: Name) => String(sampling?.[name] ?? '');
-	return Object.fromEntries(NAMES.map((name) => [name, shown(name)])) as Typed;
+/** The texts of the form's fields; empty where the shipped value applies. */
+export function toFieldTexts(sampling: Sampling | null): FieldTexts {
+	const toText = (name: Parameter) => String(sampling?.[name] ?? '');
+	return Object.fromEntries(PARAMETERS.map((name) => [name, toText(name)])) as FieldTexts;
 }
 
-/** What holds where a field is empty; null where the model decides. */
-export function heldIn(
+/** The value that applies if a field is empty; null if the model decides. */
+export function getDefaultValue(
 	shipped: Sampling,
-	name: Name,
+	name: Parameter,
 	policy: Policy,
 	t: Words['settings']['chat']
 ): number | null {
 	const value = shipped[name] ?? (name === 'num_beams' ? NUM_BEAMS : null);
-	return problemWith(name, String(value ?? ''), t, policy) === null ? value : null;
+	return findProblem(name, String(value ?? ''), t, policy) === null ? value : null;
 }
 
-/** What can be set here, and whatever else was set by other means. Null where that is nothing. */
-export function choiceOf(
-	typed: Typed,
+/** Combines the form's values with those set by other means (`before`). Null if nothing is set. */
+export function buildSampling(
+	texts: FieldTexts,
 	policy: Policy,
 	before: Sampling | null,
 	t: Words['settings']['chat']
 ): Partial<Sampling> | null {
-	const choice = { ...othersIn(before, policy), ...samplingOf(typed, t, policy) };
-	const isNothing = policy === 'sample' && Object.keys(choice).length === 1;
-	return isNothing ? null : choice;
+	const sampling = { ...pickOtherSettings(before, policy), ...parseSampling(texts, t, policy) };
+	const isEmpty = policy === 'sample' && Object.keys(sampling).length === 1;
+	return isEmpty ? null : sampling;
 }
 
-function othersIn(sampling: Sampling | null, policy: Policy): Partial<Sampling> {
-	const left = ['policy', ...NAMES, ...(policy === 'beam' ? NOT_IN_BEAM : [])];
+function pickOtherSettings(sampling: Sampling | null, policy: Policy): Partial<Sampling> {
+	const excluded = ['policy', ...PARAMETERS, ...(policy === 'beam' ? NOT_WITH_BEAM : [])];
 	const set = Object.entries(sampling ?? {}).filter(([, value]) => value !== null);
-	return Object.fromEntries(set.filter(([name]) => !left.includes(name)));
+	return Object.fromEntries(set.filter(([name]) => !excluded.includes(name)));
 }

@@ -1,31 +1,31 @@
-/** What stands in a prompt: its versions side by side, its slots, and the line that is to blame. */
-import type { Prompt, Slot, Written } from '$/prompts/calls';
+/** Helpers for prompt templates: versions, slots and the line of an error. */
+import type { Prompt, SavedVersion, Slot } from '$/api/wire';
 
-/** Who wrote it, when and why is not known of what comes with hitsend. */
-export type Version = Pick<Written, 'version' | 'template'> & { written: Written | null };
+/** `saved` is null for the shipped version, which has no author, date or note. */
+export type Version = Pick<SavedVersion, 'version' | 'template'> & { saved: SavedVersion | null };
 
-/** The newest first; what comes with hitsend is the oldest. */
-export function versionsOf({ versions, shipped }: Prompt): Version[] {
+/** Newest first; the shipped version comes last. */
+export function listVersions({ versions, shipped }: Prompt): Version[] {
 	const { version, template } = shipped;
-	const own = versions.map((written) => ({ ...written, written }));
-	return [...own, { version, template, written: null }];
+	const own = versions.map((saved) => ({ ...saved, saved }));
+	return [...own, { version, template, saved: null }];
 }
 
-/** What puts a slot into a template. What may be empty is shown only where it is not. */
-export function insertionFor({ name, kind, is_required }: Slot): string {
+/** The template code that inserts a slot. An optional slot is wrapped in a condition. */
+export function buildSlotMarkup({ name, kind, is_required }: Slot): string {
 	if (kind === 'flag') return `{% if ${name} %}\n\n{% endif %}`;
 	if (kind === 'list') return `{% for one in ${name} %}\n{{ one }}\n{% endfor %}`;
 	return is_required ? `{{ ${name} }}` : `{% if ${name} %}\n{{ ${name} }}\n{% endif %}`;
 }
 
-/** Which line the server speaks of, if it speaks of one. */
-export function lineIn(problem: string): number | null {
-	const found = /^Line (\d+):/.exec(problem)?.[1];
-	return found === undefined ? null : Number(found);
+/** The line number in the server's error message, or null. */
+export function parseErrorLine(problem: string): number | null {
+	const line = /^Line (\d+):/.exec(problem)?.[1];
+	return line === undefined ? null : Number(line);
 }
 
-/** Where a line begins and ends, counted from 1. */
-export function spanOf(text: string, line: number): [start: number, end: number] {
+/** The start and end offset of a line, counted from 1. */
+export function findLineSpan(text: string, line: number): [start: number, end: number] {
 	const lines = text.split('\n');
 	const before = lines.slice(0, line - 1);
 	const start = Math.min(text.length, before.join('\n').length + (before.length > 0 ? 1 : 0));

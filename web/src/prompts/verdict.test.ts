@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Difference, Mean, Variant } from '$/prompts/calls';
-import { barsOf, verdictOf } from '$/prompts/verdict';
+import type { Difference, Mean, Variant } from '$/api/wire';
+import { layOutBars, describeVerdict } from '$/prompts/verdict';
 import { promptWords } from '$/words/prompts';
 
 const t = promptWords('en').report;
@@ -28,22 +28,22 @@ const mean = (value: number, low: number | null, high: number | null): Mean => (
 	num_people: 9
 });
 
-test('with too few people nothing is told, and who is lacking is', () => {
+test('with too few people there is no verdict, and the versions that lack people are named', () => {
 	const variants = [variant(1, 9), variant(1001, 4)];
-	const told = verdictOf({ variants, differences: [], min_people: 5 }, t);
-	expect(told).toEqual([
+	const sentences = describeVerdict({ variants, differences: [], min_people: 5 }, t);
+	expect(sentences).toEqual([
 		'Nothing can be told yet: each version needs at least 5 people, and version 1001 has 4.'
 	]);
 });
 
-test('what chance could have made is no difference', () => {
+test('a difference within the interval is not reported', () => {
 	const variants = [variant(1, 9), variant(1001, 9)];
-	const told = verdictOf({ variants, differences: [difference({})], min_people: 5 }, t);
-	expect(told).toEqual([t.unclear]);
+	const sentences = describeVerdict({ variants, differences: [difference({})], min_people: 5 }, t);
+	expect(sentences).toEqual([t.unclear]);
 });
 
-test('each difference beyond chance is told with how large it is', () => {
-	const told = verdictOf(
+test('each significant difference is reported with its size', () => {
+	const sentences = describeVerdict(
 		{
 			variants: [variant(1, 50), variant(1001, 50)],
 			differences: [
@@ -55,27 +55,27 @@ test('each difference beyond chance is told with how large it is', () => {
 		},
 		t
 	);
-	expect(told).toEqual([
+	expect(sentences).toEqual([
 		'Version 1001 against version 1: better (Thumbs up, of those who gave any, a difference of 5 to 20 points).',
 		'Version 1001 against version 1: better (Time to the last word, a difference of 1.5\u00a0s to 2\u00a0s).'
 	]);
 });
 
-test('nothing takes less than no time', () => {
-	expect(barsOf('seconds', [mean(2, -1, 4)])).toEqual([{ start: 0, width: 100, mark: 50 }]);
+test('an interval is cut at zero', () => {
+	expect(layOutBars('seconds', [mean(2, -1, 4)])).toEqual([{ start: 0, width: 100, mark: 50 }]);
 });
 
-test('shares are drawn from none to all', () => {
-	expect(barsOf('liked', [mean(0.5, 0.25, 0.75), undefined])).toEqual([
+test('shares are drawn on a scale from 0 to 1', () => {
+	expect(layOutBars('liked', [mean(0.5, 0.25, 0.75), undefined])).toEqual([
 		{ start: 25, width: 50, mark: 50 },
 		null
 	]);
 });
 
-test('anything else is drawn as far as the bars reach', () => {
-	expect(barsOf('seconds', [mean(2, 1, 3), mean(5, null, null)])).toEqual([
+test('other measures are drawn on the scale of their values', () => {
+	expect(layOutBars('seconds', [mean(2, 1, 3), mean(5, null, null)])).toEqual([
 		{ start: 0, width: 50, mark: 25 },
 		{ start: 100, width: 0, mark: 100 }
 	]);
-	expect(barsOf('seconds', [mean(2, null, null)])).toEqual([{ start: 50, width: 0, mark: 50 }]);
+	expect(layOutBars('seconds', [mean(2, null, null)])).toEqual([{ start: 50, width: 0, mark: 50 }]);
 });

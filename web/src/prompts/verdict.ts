@@ -1,5 +1,5 @@
-/** Whether a comparison tells anything yet, in words; and where its intervals are drawn. */
-import type { Difference, Mean, Measure, Report } from '$/prompts/calls';
+/** The verdict of a comparison in words, and the layout of its interval bars. */
+import type { Difference, Mean, Measure, Report } from '$/api/wire';
 import type { PromptWords } from '$/words/prompts';
 
 export const MEASURES: Measure[] = [
@@ -12,21 +12,21 @@ export const MEASURES: Measure[] = [
 ];
 const SHARES: Measure[] = ['liked', 'declined'];
 
-export function verdictOf(
+export function describeVerdict(
 	{ variants, differences, min_people }: Report['outcome'],
 	t: PromptWords['report']
 ): string[] {
-	const few = variants.filter(({ num_people }) => num_people < min_people);
-	if (few.length > 0) {
-		const counted = few.map(({ version, num_people }) => t.has(version, num_people));
-		return [t.tooFew(min_people, counted.join(', '))];
+	const tooSmall = variants.filter(({ num_people }) => num_people < min_people);
+	if (tooSmall.length > 0) {
+		const counts = tooSmall.map(({ version, num_people }) => t.has(version, num_people));
+		return [t.tooFew(min_people, counts.join(', '))];
 	}
 	const first = variants[0]?.version ?? 0;
-	const told = differences.flatMap((difference) => sentencesOf(difference, first, t));
-	return told.length === 0 ? [t.unclear] : told;
+	const sentences = differences.flatMap((difference) => describeDifference(difference, first, t));
+	return sentences.length === 0 ? [t.unclear] : sentences;
 }
 
-function sentencesOf(
+function describeDifference(
 	{ version, measure, low, high, verdict }: Difference,
 	first: number,
 	t: PromptWords['report']
@@ -37,28 +37,33 @@ function sentencesOf(
 	return [t.differs(version, first, t.is[verdict], t.measures[measure], by)];
 }
 
-/** Where the truth lies 19 times in 20, where that is known. No measure is ever less than nothing. */
-export function intervalOf({ low, high }: Mean): [low: number, high: number] | null {
+/** The 95 % confidence interval, cut at zero: no measure is negative. Null if unknown. */
+export function clampInterval({ low, high }: Mean): [low: number, high: number] | null {
 	return low === null || high === null ? null : [Math.max(0, low), high];
 }
 
-/** In hundredths of the width. */
+/** In percent of the width. */
 export interface Bar {
 	start: number;
 	width: number;
 	mark: number;
 }
 
-/** All of a measure on one scale: shares from none to all, anything else as far as the bars reach. */
-export function barsOf(measure: Measure, means: (Mean | undefined)[]): (Bar | null)[] {
+/** Lays the bars of one measure out on one scale: shares from 0 to 1, others from the least to the largest value. */
+export function layOutBars(measure: Measure, means: (Mean | undefined)[]): (Bar | null)[] {
 	const known = means.filter((mean) => mean !== undefined);
-	const reach = known.flatMap((mean) => [mean.value, ...(intervalOf(mean) ?? [])]);
+	const values = known.flatMap((mean) => [mean.value, ...(clampInterval(mean) ?? [])]);
 	const isShare = SHARES.includes(measure);
-	const [least, most] = isShare ? [0, 1] : [Math.min(...reach), Math.max(...reach)];
-	const place = (value: number) => (most === least ? 50 : (100 * (value - least)) / (most - least));
+	const [least, most] = isShare ? [0, 1] : [Math.min(...values), Math.max(...values)];
+	const position = (value: number) =>
+		most === least ? 50 : (100 * (value - least)) / (most - least);
 	return means.map((mean) => {
 		if (mean === undefined) return null;
-		const [low, high] = intervalOf(mean) ?? [mean.value, mean.value];
-		return { start: place(low), width: place(high) - place(low), mark: place(mean.value) };
+		const [low, high] = clampInterval(mean) ?? [mean.value, mean.value];
+		return {
+			start: position(low),
+			width: position(high) - position(low),
+			mark: position(mean.value)
+		};
 	});
 }

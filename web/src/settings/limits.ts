@@ -1,10 +1,9 @@
-/** The limits that are set, and how one is set or taken back. */
+/** The rate limits administrators have set: reads, sets and removes them. */
 import type { Api } from '$/api/client';
-import type { Group, Limit, Limits, LimitScope } from '$/api/spending';
-import type { PersonLine } from '$/api/wire';
-import { Fetched } from '$/state/fetched.svelte';
+import type { Group, Limit, LimitScope, Limits, Person } from '$/api/wire';
+import { Resource } from '$/state/operation.svelte';
 
-export const NAMES = ['requests_per_minute', 'tokens_per_minute', 'tokens_per_day'] as const;
+export const LIMIT_NAMES = ['requests_per_minute', 'tokens_per_minute', 'tokens_per_day'] as const;
 
 const NO_LIMIT: Limit = {
 	requests_per_minute: null,
@@ -12,50 +11,55 @@ const NO_LIMIT: Limit = {
 	tokens_per_day: null
 };
 
-/** What may be limited, and what is. */
-interface Known extends Limits {
+/** The limits, and everything that can have one. */
+interface LimitData extends Limits {
 	groups: Group[];
-	people: PersonLine[];
+	people: Person[];
 }
 
-export class Setting {
-	readonly known: Fetched<Known>;
+export class LimitSettings {
+	readonly fetched: Resource<LimitData>;
 
 	#api: Api;
 
 	constructor(api: Api) {
 		this.#api = api;
-		this.known = new Fetched(() => ask(api));
+		this.fetched = new Resource(() => fetchLimits(api));
 	}
 
-	of(scope: LimitScope, target = ''): Limit | null {
-		const isIt = (item: Limits['items'][number]) => item.scope === scope && item.target === target;
-		return this.known.value?.items.find(isIt) ?? null;
+	get(scope: LimitScope, target = ''): Limit | null {
+		const matches = (item: Limits['items'][number]) =>
+			item.scope === scope && item.target === target;
+		return this.fetched.value?.items.find(matches) ?? null;
 	}
 
 	async set(scope: LimitScope, target: string, limit: Partial<Limit>): Promise<void> {
 		const isEmpty = Object.values(limit).every((value) => value === null);
-		if (isEmpty && !mayBeEmpty(scope)) return this.#unset(scope, target);
+		if (isEmpty && !canBeExempt(scope)) return this.#removeIfSet(scope, target);
 		await this.#api.setLimit(scope, target, { ...NO_LIMIT, ...limit });
-		await this.known.load();
+		await this.fetched.load();
 	}
 
 	async remove(scope: LimitScope, target: string): Promise<void> {
 		await this.#api.removeLimit(scope, target);
-		await this.known.load();
+		await this.fetched.load();
 	}
 
-	async #unset(scope: LimitScope, target: string): Promise<void> {
-		if (this.of(scope, target) !== null) await this.remove(scope, target);
+	async #removeIfSet(scope: LimitScope, target: string): Promise<void> {
+		if (this.get(scope, target) !== null) await this.remove(scope, target);
 	}
 }
 
-/** To have no limit is something else than what everyone has. For the others it is the same. */
-function mayBeEmpty(scope: LimitScope): boolean {
+/** People and groups can be exempt from everyone's limit; elsewhere an empty limit means none is set. */
+function canBeExempt(scope: LimitScope): boolean {
 	return scope === 'user' || scope === 'group';
 }
 
-async function ask(api: Api): Promise<Known> {
-	const [limits, groups, people] = await Promise.all([api.limits(), api.groups(), api.people()]);
+async function fetchLimits(api: Api): Promise<LimitData> {
+	const [limits, groups, people] = await Promise.all([
+		api.listLimits(),
+		api.listGroups(),
+		api.listPeople()
+	]);
 	return { ...limits, groups, people };
 }

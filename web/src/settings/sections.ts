@@ -1,5 +1,5 @@
 /** The sections of the settings, in their order. The address names one: `#settings/<section>`. */
-import type { Drawing } from '$/ui/Icon.svelte';
+import type { IconName } from '$/ui/Icon.svelte';
 
 export type Section =
 	| 'account'
@@ -24,7 +24,7 @@ export type Section =
 
 interface Entry {
 	name: Section;
-	icon: Drawing;
+	icon: IconName;
 }
 
 export const PERSONAL: Entry[] = [
@@ -51,8 +51,8 @@ export const ADMINISTRATION: Entry[] = [
 	{ name: 'changes', icon: 'clock' }
 ];
 
-/** What the address asks for, if it is there for this person; else the first. */
-export function sectionOf(asked: string | null, isAdmin: boolean): Section {
-	const open = isAdmin ? [...PERSONAL, ...ADMINISTRATION] : PERSONAL;
-	return open.find(({ name }) => name === asked)?.name ?? 'account';
+/** Returns the section the address names if this person may open it, else the first one. */
+export function findSection(name: string | null, isAdmin: boolean): Section {
+	const allowed = isAdmin ? [...PERSONAL, ...ADMINISTRATION] : PERSONAL;
+	return allowed.find((entry) => entry.name === name)?.name ?? 'account';
 }

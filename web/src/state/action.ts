@@ -1,18 +1,15 @@
-/**
- * Something a person can do from anywhere: by its keys, from the palette, or by writing
- * `/name` in an empty message. One list for all three, so none can forget one.
- */
-import type { Drawing } from '$/ui/Icon.svelte';
+/** An action that is available by a shortcut, in the palette, and as a slash command. */
+import type { IconName } from '$/ui/Icon.svelte';
 
 export interface Action {
 	id: string;
 	label: string;
-	icon: Drawing;
-	/** Other words people look for it by. */
+	icon: IconName;
+	/** Search terms besides the label. */
 	also?: string;
-	/** For example `mod+k`: `mod` is Command on a Mac and Control elsewhere. */
+	/** For example `mod+k`. `mod` is Command on a Mac and Control elsewhere. */
 	keys?: string;
-	/** What to write after `/` in the composer, the first of them shown; absent where that makes no sense. */
+	/** Its slash commands. The first one is shown. */
 	slash?: string[];
 	isAvailable?: () => boolean;
 	run: () => void;

@@ -1,86 +1,94 @@
 /**
- * What somebody may still ask for, where the house has limits. Asked when the page opens, and after
- * an answer where there are any: a house without limits is asked once.
+ * What is left of the person's limits. Fetched when the page opens, and after each turn if there are
+ * limits.
  */
-import { failureOf, type Api } from '$/api/client';
-import type { Allowance as Told, Left } from '$/api/spending';
+import type { Api } from '$/api/client';
+import { toFailure } from '$/api/http';
+import type { Allowance as AllowanceReply, RemainingLimit } from '$/api/wire';
 
-/** What comes back within so long is waited for. */
-const SOON_MS = 120_000;
+/** A limit that resets within this time is fetched again then. */
+const MAX_WAIT_MS = 120_000;
 
 export type Kind = 'requests' | 'tokensMinute' | 'tokensDay' | 'groupDay';
 
-/** What there is least of, compared with what there is of it in all. */
-export interface Scarce {
+/** The limit with the smallest remaining share. */
+export interface TightestLimit {
 	kind: Kind;
 	limit: number;
 	remaining: number;
-	/** When there is more of it, in Unix milliseconds; null where nobody said. */
+	/** When it resets, in Unix milliseconds, if that is known. */
 	resetAt: number | null;
 }
 
 export class Allowance {
-	scarce = $state.raw<Scarce | null>(null);
+	tightest = $state.raw<TightestLimit | null>(null);
 
-	#ask: Api['allowance'];
-	#isLimited = false;
+	#fetch: Api['getAllowance'];
+	#hasLimits = false;
 	#timer: ReturnType<typeof setTimeout> | undefined;
-	#isLeft = false;
+	#isClosed = false;
 
-	constructor({ allowance }: Pick<Api, 'allowance'>) {
-		this.#ask = allowance;
+	constructor({ getAllowance }: Pick<Api, 'getAllowance'>) {
+		this.#fetch = getAllowance;
 	}
 
-	/** What the answer to a Send says of limits. */
-	note(headers: Headers): void {
-		this.#isLimited = [...headers.keys()].some((name) => name.startsWith('x-ratelimit-'));
+	/** Reads the rate limit headers of a Send's response. */
+	readHeaders(headers: Headers): void {
+		this.#hasLimits = [...headers.keys()].some((name) => name.startsWith('x-ratelimit-'));
 	}
 
-	async afterTurn(): Promise<void> {
-		if (this.#isLimited || this.scarce !== null) await this.load();
+	async refreshAfterTurn(): Promise<void> {
+		if (this.#hasLimits || this.tightest !== null) await this.load();
 	}
 
 	async load(): Promise<void> {
 		clearTimeout(this.#timer);
 		try {
-			this.scarce = scarcest(await this.#ask(), Date.now());
+			this.tightest = findTightest(await this.#fetch(), Date.now());
 		} catch (error) {
-			failureOf(error);
+			toFailure(error);
 			return;
 		}
-		this.#lookAgain(this.scarce);
+		this.#scheduleLoad(this.tightest);
 	}
 
-	leave(): void {
-		this.#isLeft = true;
+	close(): void {
+		this.#isClosed = true;
 		clearTimeout(this.#timer);
 	}
 
-	/** What is scarce for a minute is not any more when the minute is over. */
-	#lookAgain(scarce: Scarce | null): void {
-		if (this.#isLeft || scarce?.resetAt == null || scarce.remaining === scarce.limit) return;
-		const restMs = scarce.resetAt - Date.now();
-		if (restMs > SOON_MS) return;
-		this.#timer = setTimeout(() => void this.load(), Math.max(restMs, 1_000));
+	/** Loads again when the limit resets. */
+	#scheduleLoad(tightest: TightestLimit | null): void {
+		if (this.#isClosed || tightest?.resetAt == null || tightest.remaining === tightest.limit)
+			return;
+		const waitMs = tightest.resetAt - Date.now();
+		if (waitMs > MAX_WAIT_MS) return;
+		this.#timer = setTimeout(() => void this.load(), Math.max(waitMs, 1_000));
 	}
 }
 
-function scarcest(told: Told, now: number): Scarce | null {
+function findTightest(allowance: AllowanceReply, now: number): TightestLimit | null {
 	const found = [
-		scarceOf('requests', told.requests, now),
-		scarceOf('tokensMinute', told.tokens_minute, now),
-		scarceOf('tokensDay', told.tokens_day, now),
-		scarceOf('groupDay', told.group?.tokens_day, now)
+		toLimits('requests', allowance.requests, now),
+		toLimits('tokensMinute', allowance.tokens_minute, now),
+		toLimits('tokensDay', allowance.tokens_day, now),
+		toLimits('groupDay', allowance.group?.tokens_day, now)
 	].flat();
-	return found.sort((one, other) => shareOf(one) - shareOf(other))[0] ?? null;
+	return (
+		found.sort((one, other) => computeRemainingShare(one) - computeRemainingShare(other))[0] ?? null
+	);
 }
 
-function scarceOf(kind: Kind, left: Left | undefined, now: number): Scarce[] {
-	const { limit = null, remaining = null, reset_ms = null } = left ?? {};
+function toLimits(
+	kind: Kind,
+	remainingLimit: RemainingLimit | undefined,
+	now: number
+): TightestLimit[] {
+	const { limit = null, remaining = null, reset_ms = null } = remainingLimit ?? {};
 	if (limit === null || remaining === null) return [];
 	return [{ kind, limit, remaining, resetAt: reset_ms === null ? null : now + reset_ms }];
 }
 
-function shareOf({ remaining, limit }: Scarce): number {
+function computeRemainingShare({ remaining, limit }: TightestLimit): number {
 	return limit === 0 ? 0 : remaining / limit;
 }

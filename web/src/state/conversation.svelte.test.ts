@@ -2,45 +2,45 @@
 import { beforeEach, expect, test } from 'vitest';
 import { Api } from '$/api/client';
 import type { Message, SendBody } from '$/api/wire';
-import { Conversation, type Ask } from '$/state/conversation.svelte';
+import { Conversation } from '$/state/conversation.svelte';
+import type { SendOptions } from '$/state/sendBody';
 import { Delivery } from '$/state/delivery.svelte';
 import { Drafts } from '$/state/drafts';
-import type { Letter } from '$/state/letter';
-import { Outbox } from '$/state/outbox';
-import type { Pause } from '$/api/pause';
-import { expected, sse } from '$/turn/recorded';
+import { Outbox, type OutgoingMessage } from '$/state/outbox';
+import type { Backoff } from '$/api/backoff';
+import { readExpected, readStream } from '$/turn/recordedTurns';
 
-const ASK: Ask = { model: 'auto', sampling: {} };
-const LETTER: Letter = {
+const OPTIONS: SendOptions = { model: 'auto', sampling: {} };
+const OUTGOING: OutgoingMessage = {
 	id: 'm1',
 	text: 'Say hello.',
 	conversationId: 'c1',
 	parent: null,
 	edits: null,
-	ask: ASK,
+	ask: OPTIONS,
 	isWaiting: false
 };
 const drafts = new Drafts(localStorage, 'ada');
-const atOnce = () => new Promise<void>((done) => setTimeout(done, 1));
+const noBackoff = () => new Promise<void>((done) => setTimeout(done, 1));
 
 beforeEach(() => localStorage.clear());
 
-/** A conversation on a desk of its own, where nobody waits between tries. */
-function opened(api: Api, id: string | null, pause: Pause = atOnce): Conversation {
+/** Opens a conversation with a delivery of its own. Retries do not wait. */
+function openConversation(api: Api, id: string | null, pause: Backoff = noBackoff): Conversation {
 	const delivery = new Delivery(api, new Outbox(localStorage, 'ada'), pause);
 	const conversation = new Conversation(api, id, drafts, delivery, pause);
-	delivery.isSaid = (letter) => conversation.holds(letter);
-	delivery.isDue = () => conversation.isAtRest;
-	delivery.onposted = (letter, turn) => void conversation.watch(letter, turn);
-	delivery.onsettled = (letter, fate) => conversation.settle(letter, fate);
-	delivery.begin();
+	delivery.isStored = (outgoing) => conversation.hasStored(outgoing);
+	delivery.canSend = () => conversation.isIdle;
+	delivery.onsend = (outgoing, turn) => void conversation.watch(outgoing, turn);
+	delivery.onsettled = (outgoing, result) => conversation.settle(outgoing, result);
+	delivery.start();
 	return conversation;
 }
 
 type Handler = (body: SendBody, path: string) => Response | Promise<Response>;
 
-/** A server made of one function per route. */
-function api(routes: Record<string, Handler>): Api {
+/** A fake API with one handler per route. */
+function fakeApi(routes: Record<string, Handler>): Api {
 	return new Api(async (path, init) => {
 		const route = `${init?.method ?? 'GET'} ${path.replace('/backend-api/', '')}`;
 		const handler = routes[route];
@@ -50,29 +50,29 @@ function api(routes: Record<string, Handler>): Api {
 	});
 }
 
-const played = (name: string) =>
-	new Response(sse(name), { headers: { 'x-turn-exchange-id': 't1' } });
+const playTurn = (name: string) =>
+	new Response(readStream(name), { headers: { 'x-turn-exchange-id': 't1' } });
 
-const refused = (status: number, message: string, code: string | null = null) =>
+const refuse = (status: number, message: string, code: string | null = null) =>
 	Response.json({ error: { message, code } }, { status });
 
 const texts = (conversation: Conversation) =>
 	conversation.path.map(({ id }) => conversation.message(id)?.content.parts[0]);
 
-/** What the page sends has an id of its own making; the recorded turn has another. */
-function withRecordedId(name: string, body: SendBody): Response {
-	const recorded = expected(name).messages[0]?.id ?? '';
-	const text = sse(name).replaceAll(recorded, body.messages[0]?.id ?? '');
+/** Plays a recorded turn with the id of the message that the page sent. */
+function playTurnFor(name: string, body: SendBody): Response {
+	const recorded = readExpected(name).messages[0]?.id ?? '';
+	const text = readStream(name).replaceAll(recorded, body.messages[0]?.id ?? '');
 	return new Response(text, { headers: { 'x-turn-exchange-id': 't1' } });
 }
 
-test('a message that is sent is answered below it', async () => {
-	const conversation = opened(
-		api({ 'POST f/conversation': (body) => withRecordedId('hello', body) }),
+test('the answer to a message is shown below it', async () => {
+	const conversation = openConversation(
+		fakeApi({ 'POST f/conversation': (body) => playTurnFor('hello', body) }),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 	expect(conversation.draft).toBe('');
@@ -81,53 +81,53 @@ test('a message that is sent is answered below it', async () => {
 	expect(conversation.isAnswering).toBe(false);
 });
 
-test('a message the server refuses goes back to where it was written', async () => {
-	const conversation = opened(
-		api({ 'POST f/conversation': () => refused(400, 'That is too long.') }),
+test('a refused message returns to the draft', async () => {
+	const conversation = openConversation(
+		fakeApi({ 'POST f/conversation': () => refuse(400, 'That is too long.') }),
 		null
 	);
 	conversation.draft = 'Hello?';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 
 	expect(conversation.draft).toBe('Hello?');
 	expect(conversation.problem).toMatchObject({ message: 'That is too long.' });
 	expect(conversation.path).toEqual([]);
 });
 
-test('a message that is tried again keeps its id, so that it is said once', async () => {
+test('a refused message that is sent again unchanged keeps its id', async () => {
 	const ids: (string | undefined)[] = [];
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
 				ids.push(body.messages[0]?.id);
-				return ids.length === 1 ? refused(400, 'Not now.') : withRecordedId('hello', body);
+				return ids.length === 1 ? refuse(400, 'Not now.') : playTurnFor('hello', body);
 			}
 		}),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
+	await conversation.send(OPTIONS);
 
 	expect(ids[0]).toBeDefined();
 	expect(ids[1]).toBe(ids[0]);
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 
-test('a message whose answer was lost is sent again as it was, and the answer is read', async () => {
+test('a message whose response was lost is sent again unchanged', async () => {
 	const sent: SendBody[] = [];
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
 				sent.push(body);
 				if (sent.length === 1) throw new TypeError('Failed to fetch');
-				return withRecordedId('hello', body);
+				return playTurnFor('hello', body);
 			}
 		}),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 
 	expect(sent).toHaveLength(2);
 	expect(sent[1]).toEqual(sent[0]);
@@ -135,53 +135,53 @@ test('a message whose answer was lost is sent again as it was, and the answer is
 	expect(conversation.queued).toBeNull();
 });
 
-test('what is asked for differently is another message', async () => {
+test('a refused message that is sent to another model gets a new id', async () => {
 	const ids: (string | undefined)[] = [];
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
 				ids.push(body.messages[0]?.id);
-				return refused(400, 'No.');
+				return refuse(400, 'No.');
 			}
 		}),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
-	await conversation.send({ ...ASK, model: 'another' });
+	await conversation.send(OPTIONS);
+	await conversation.send({ ...OPTIONS, model: 'another' });
 
 	expect(ids[1]).not.toBe(ids[0]);
 });
 
 test('an empty draft is not sent', async () => {
-	const conversation = opened(api({}), null);
+	const conversation = openConversation(fakeApi({}), null);
 	conversation.draft = '  \n ';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 
 	expect(conversation.path).toEqual([]);
 });
 
-test('what is said is what was written, with the room around it', async () => {
-	const said: (string | undefined)[] = [];
-	const conversation = opened(
-		api({
+test('a message keeps the whitespace around its text', async () => {
+	const sentTexts: (string | undefined)[] = [];
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
-				said.push(body.messages[0]?.content.parts[0]);
-				return withRecordedId('hello', body);
+				sentTexts.push(body.messages[0]?.content.parts[0]);
+				return playTurnFor('hello', body);
 			}
 		}),
 		null
 	);
 	conversation.draft = '    indented\n\tcode\n';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 
-	expect(said).toEqual(['    indented\n\tcode\n']);
+	expect(sentTexts).toEqual(['    indented\n\tcode\n']);
 });
 
-test('opening a conversation that is being answered goes on with the answer', async () => {
-	const { question, answer } = hello();
-	const conversation = opened(
-		api({
+test('opening a conversation follows its running turn', async () => {
+	const { question, answer } = helloMessages();
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () =>
 				Response.json({
 					conversation_id: 'c1',
@@ -192,7 +192,7 @@ test('opening a conversation that is being answered goes on with the answer', as
 					},
 					running: { turn_exchange_id: 't1', message_id: answer.id }
 				}),
-			'GET f/conversation/t1/events': () => played('hello')
+			'GET f/conversation/t1/events': () => playTurn('hello')
 		}),
 		'c1'
 	);
@@ -202,36 +202,36 @@ test('opening a conversation that is being answered goes on with the answer', as
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 
-test('another answer stands beside the first, and either can be shown', async () => {
+test('another answer is a branch beside the first, and either can be shown', async () => {
 	const sent: SendBody[] = [];
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
 				sent.push(body);
 				return body.action === 'next'
-					? withRecordedId('hello', body)
-					: answeredAnew(sent[0]?.messages[0]?.id ?? '');
+					? playTurnFor('hello', body)
+					: playVariant(sent[0]?.messages[0]?.id ?? '');
 			},
-			[`PATCH conversation/${conversationId()}`]: () => Response.json({ success: true })
+			[`PATCH conversation/${recordedConversationId()}`]: () => Response.json({ success: true })
 		}),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 	const first = conversation.path[1]?.id ?? '';
-	await conversation.answerAgain(first, ASK);
+	await conversation.answerAgain(first, OPTIONS);
 
 	expect(sent[1]).toMatchObject({ action: 'variant', messages: [] });
 	expect(sent[1]?.parent_message_id).toBe(sent[0]?.messages[0]?.id);
 	expect(conversation.path[1]?.alternatives).toHaveLength(2);
 	expect(conversation.path[1]?.id).not.toBe(first);
-	await conversation.show(first);
+	await conversation.showBranch(first);
 	expect(conversation.path[1]?.id).toBe(first);
 });
 
-test('a conversation that is not there is told to be missing', async () => {
-	const conversation = opened(
-		api({ 'GET conversation/c1': () => refused(404, 'There is no such conversation.') }),
+test('a conversation that does not exist is missing', async () => {
+	const conversation = openConversation(
+		fakeApi({ 'GET conversation/c1': () => refuse(404, 'There is no such conversation.') }),
 		'c1'
 	);
 	await conversation.load();
@@ -240,13 +240,13 @@ test('a conversation that is not there is told to be missing', async () => {
 	expect(conversation.problem).toMatchObject({ message: 'There is no such conversation.' });
 });
 
-test('a sampling that was chosen goes with the message', async () => {
+test('a message carries the chosen model and sampling', async () => {
 	const sent: SendBody[] = [];
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
 				sent.push(body);
-				return withRecordedId('hello', body);
+				return playTurnFor('hello', body);
 			}
 		}),
 		null
@@ -257,11 +257,11 @@ test('a sampling that was chosen goes with the message', async () => {
 	expect(sent[0]).toMatchObject({ model: 'small', sampling: { temperature: 0.2 } });
 });
 
-test('a message that finds no server waits, and is said once when there is one', async () => {
+test('a message waits for an unreachable server, and keeps one id in all tries', async () => {
 	const ids: (string | undefined)[] = [];
 	let isUp = false;
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET status': () => {
 				isUp = true;
 				return Response.json({});
@@ -269,115 +269,118 @@ test('a message that finds no server waits, and is said once when there is one',
 			'POST f/conversation': (body) => {
 				ids.push(body.messages[0]?.id);
 				if (!isUp) throw new TypeError('Failed to fetch');
-				return withRecordedId('hello', body);
+				return playTurnFor('hello', body);
 			}
 		}),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 	await expect.poll(() => texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 
 	expect(new Set(ids).size).toBe(1);
 	expect(conversation.queued).toBeNull();
 });
 
-test('what is being written is there again after a reload', () => {
-	const conversation = opened(api({}), 'c1');
+test('a draft survives a reload', () => {
+	const conversation = openConversation(fakeApi({}), 'c1');
 	conversation.draft = 'Half a thou';
-	conversation.leave();
+	conversation.close();
 
-	expect(opened(api({}), 'c1').draft).toBe('Half a thou');
-	expect(opened(api({}), 'c2').draft).toBe('');
+	expect(openConversation(fakeApi({}), 'c1').draft).toBe('Half a thou');
+	expect(openConversation(fakeApi({}), 'c2').draft).toBe('');
 });
 
-test('a draft leaves the storage when its chat becomes a temporary one', () => {
-	const conversation = opened(api({}), null);
+test('a draft is deleted from storage when its chat becomes temporary', () => {
+	const conversation = openConversation(fakeApi({}), null);
 	conversation.draft = 'Between us.';
-	conversation.leave();
-	expect(drafts.of(null)).toBe('Between us.');
+	conversation.close();
+	expect(drafts.get(null)).toBe('Between us.');
 
-	const temporary = opened(api({}), null);
+	const temporary = openConversation(fakeApi({}), null);
 	temporary.isTemporary = true;
 
 	expect(temporary.draft).toBe('Between us.');
-	expect(drafts.of(null)).toBe('');
+	expect(drafts.get(null)).toBe('');
 });
 
-test('what is written in a temporary chat that is opened again is kept nowhere', async () => {
-	const { question, answer } = hello();
+test('a draft in a reopened temporary chat is not stored', async () => {
+	const { question, answer } = helloMessages();
 	const shown = { ...detail('c1', question, answer), is_temporary: true };
-	const conversation = opened(api({ 'GET conversation/c1': () => Response.json(shown) }), 'c1');
+	const conversation = openConversation(
+		fakeApi({ 'GET conversation/c1': () => Response.json(shown) }),
+		'c1'
+	);
 	await conversation.load();
 	conversation.draft = 'Between us.';
-	conversation.leave();
+	conversation.close();
 
-	expect(drafts.of('c1')).toBe('');
+	expect(drafts.get('c1')).toBe('');
 });
 
-test('what is written in a new chat while it is answered moves with it', async () => {
-	const conversation = opened(
-		api({
+test('a draft written in a new chat moves to the id of the conversation', async () => {
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
 				conversation.draft = 'And then?';
-				return withRecordedId('hello', body);
+				return playTurnFor('hello', body);
 			}
 		}),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
-	conversation.leave();
+	await conversation.send(OPTIONS);
+	conversation.close();
 
-	expect(drafts.of(null)).toBe('');
-	expect(drafts.of(conversationId())).toBe('And then?');
+	expect(drafts.get(null)).toBe('');
+	expect(drafts.get(recordedConversationId())).toBe('And then?');
 });
 
-test('an answer that goes on reads as one with what was there', async () => {
-	const { question, answer } = hello();
+test('a continuation is shown as one message with the answer before it', async () => {
+	const { question, answer } = helloMessages();
 	const sent: SendBody[] = [];
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
 			'POST f/conversation': (body) => {
 				sent.push(body);
-				return continuation(answer.id);
+				return playContinuation(answer.id);
 			}
 		}),
 		'c1'
 	);
 	await conversation.load();
-	await conversation.goOn(answer.id, ASK);
+	await conversation.continueAnswer(answer.id, OPTIONS);
 
 	expect(sent[0]).toMatchObject({ action: 'continue', parent_message_id: answer.id, messages: [] });
 	expect(conversation.path.map(({ ids }) => ids.length)).toEqual([1, 2]);
 	const place = conversation.path[1];
-	expect(place && conversation.read(place)?.content.parts[0]).toBe('Hello there!Hello there!');
+	expect(place && conversation.messageAt(place)?.content.parts[0]).toBe('Hello there!Hello there!');
 });
 
-test('a rating is shown at once, and taken back if the server does not take it', async () => {
-	const { question, answer } = hello();
-	const conversation = opened(
-		api({
+test('feedback is shown at once, and reverted if the server refuses it', async () => {
+	const { question, answer } = helloMessages();
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
-			[`PUT conversation/c1/messages/${answer.id}/feedback`]: () => refused(503, 'Not now.')
+			[`PUT conversation/c1/messages/${answer.id}/feedback`]: () => refuse(503, 'Not now.')
 		}),
 		'c1'
 	);
 	await conversation.load();
-	const rated = conversation.rate(answer.id, { rating: 'up', reason: null, text: '' });
+	const rating = conversation.rate(answer.id, { rating: 'up', reason: null, text: '' });
 	expect(conversation.message(answer.id)?.metadata.feedback?.rating).toBe('up');
-	await rated;
+	await rating;
 
 	expect(conversation.message(answer.id)?.metadata.feedback).toBeUndefined();
 	expect(conversation.problem?.message).toBe('Not now.');
 });
 
-test('a conversation that cannot be reached opens by itself when it can', async () => {
-	const { question, answer } = hello();
+test('a conversation opens by itself when the server is reachable again', async () => {
+	const { question, answer } = helloMessages();
 	let tries = 0;
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => {
 				if (++tries < 3) throw new TypeError('Failed to fetch');
 				return Response.json(detail('c1', question, answer));
@@ -392,34 +395,34 @@ test('a conversation that cannot be reached opens by itself when it can', async 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 
-test('nothing can be said before what was said is known', async () => {
-	const { question, answer } = hello();
-	const conversation = opened(
-		api({ 'GET conversation/c1': () => Response.json(detail('c1', question, answer)) }),
+test('nothing can be sent until the conversation is loaded', async () => {
+	const { question, answer } = helloMessages();
+	const conversation = openConversation(
+		fakeApi({ 'GET conversation/c1': () => Response.json(detail('c1', question, answer)) }),
 		'c1'
 	);
-	const loaded = conversation.load();
+	const loading = conversation.load();
 	conversation.draft = 'Too early.';
-	await conversation.send(ASK);
-	expect(conversation.canSay).toBe(false);
+	await conversation.send(OPTIONS);
+	expect(conversation.canSend).toBe(false);
 	expect(conversation.draft).toBe('Too early.');
-	await loaded;
+	await loading;
 
-	expect(conversation.canSay).toBe(true);
+	expect(conversation.canSend).toBe(true);
 });
 
-test('an edit the server refuses stays open, beside what was said before', async () => {
-	const { question, answer } = hello();
-	const conversation = opened(
-		api({
+test('a refused edit stays open, and the old messages stay shown', async () => {
+	const { question, answer } = helloMessages();
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
-			'POST f/conversation': () => refused(400, 'Too long.')
+			'POST f/conversation': () => refuse(400, 'Too long.')
 		}),
 		'c1'
 	);
 	await conversation.load();
 	conversation.editing = { id: question.id, text: 'Say goodbye.', problem: null };
-	await conversation.edit(ASK);
+	await conversation.edit(OPTIONS);
 
 	expect(conversation.editing).toMatchObject({
 		id: question.id,
@@ -431,20 +434,20 @@ test('an edit the server refuses stays open, beside what was said before', async
 	expect(conversation.problem).toBeNull();
 });
 
-test('an answer that is stopped while nobody can be told ends here, and is read again', async () => {
-	const { question, answer } = hello();
+test('a turn stopped without the server ends in the page, and is fetched again later', async () => {
+	const { question, answer } = helloMessages();
 	const stopped: unknown[] = [];
 	let isUp = false;
 	let opens = 0;
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => {
 				if (++opens > 1 && !isUp) throw new TypeError('Failed to fetch');
 				const running = stopped.length > 0 ? null : { turn_exchange_id: 't1', message_id: 'a' };
 				return Response.json({ ...detail('c1', question, answer), running });
 			},
 			'GET f/conversation/t1/events': () => {
-				if (isUp) return played('hello');
+				if (isUp) return playTurn('hello');
 				throw new TypeError('Failed to fetch');
 			},
 			'POST stop_conversation': (body) => {
@@ -460,51 +463,51 @@ test('an answer that is stopped while nobody can be told ends here, and is read 
 	await expect.poll(() => conversation.isAnswering).toBe(true);
 	conversation.stop();
 	await expect.poll(() => conversation.isAnswering).toBe(false);
-	expect(conversation.canSay).toBe(true);
+	expect(conversation.canSend).toBe(true);
 	isUp = true;
 	await expect.poll(() => stopped).toHaveLength(1);
-	await expect.poll(() => conversation.isAtRest).toBe(true);
+	await expect.poll(() => conversation.isIdle).toBe(true);
 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 
-test('a turn that began elsewhere is followed as it is written', async () => {
-	const { question, answer } = hello();
+test('a turn that was started elsewhere is followed', async () => {
+	const { question, answer } = helloMessages();
 	const before = { ...question, id: 'q0', content: { ...question.content, parts: ['Hi.'] } };
 	let running: object | null = null;
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () =>
 				Response.json({ ...detail('c1', before, { ...answer, id: 'a0' }), running }),
-			'GET f/conversation/t9/events': () => played('hello')
+			'GET f/conversation/t9/events': () => playTurn('hello')
 		}),
 		'c1'
 	);
 	await conversation.load();
 	running = { turn_exchange_id: 't9', message_id: answer.id };
-	await conversation.hearOf('t9');
+	await conversation.handleTurnNews('t9');
 	await expect.poll(() => conversation.turn?.answer?.status).toBe('finished_successfully');
 
 	expect(conversation.message(answer.id)?.content.parts[0]).toBe('Hello there!');
 	expect(conversation.isAnswering).toBe(false);
 });
 
-test('the turn that is read here is no news', async () => {
-	const conversation = opened(
-		api({ 'POST f/conversation': (body) => withRecordedId('hello', body) }),
+test('news about the turn that is read here causes no fetch', async () => {
+	const conversation = openConversation(
+		fakeApi({ 'POST f/conversation': (body) => playTurnFor('hello', body) }),
 		null
 	);
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 
-	await conversation.hearOf('t1');
+	await conversation.handleTurnNews('t1');
 });
 
-test('an answer that is not the stored one is replaced by it, and that is reported', async () => {
-	const { question, answer } = hello();
-	const wrong = sse('hello').replace('"Hel"', '"Hal"');
-	const conversation = opened(
-		api({
+test('an answer that differs from the stored one is replaced and reported', async () => {
+	const { question, answer } = helloMessages();
+	const wrong = readStream('hello').replace('"Hel"', '"Hal"');
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () =>
 				Response.json({
 					...detail('c1', question, answer),
@@ -519,152 +522,152 @@ test('an answer that is not the stored one is replaced by it, and that is report
 	);
 	let isOver = false;
 	let numReports = 0;
-	conversation.ondiffers = () => (numReports += 1);
+	conversation.onmismatch = () => (numReports += 1);
 	await conversation.load();
 	await expect.poll(() => numReports).toBe(1);
-	await expect.poll(() => conversation.isAtRest).toBe(true);
+	await expect.poll(() => conversation.isIdle).toBe(true);
 
 	expect(texts(conversation)).toEqual(['Say hello.', 'Hello there!']);
 });
 
-test('what was being fetched when something was asked for does not hide the answer', async () => {
-	const { question, answer } = hello();
+test('a stale fetch does not hide a newer answer', async () => {
+	const { question, answer } = helloMessages();
 	const fetched = [Promise.resolve(Response.json(detail('c1', question, answer)))];
-	const stale = later();
+	const stale = deferResponse();
 	let numFetched = 0;
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => {
 				numFetched += 1;
-				return fetched.shift() ?? Response.json(twoAnswers(question, answer));
+				return fetched.shift() ?? Response.json(detailWithTwoAnswers(question, answer));
 			},
 			'POST f/conversation': () => {
-				stale.come(Response.json(detail('c1', question, answer)));
-				return answeredAnew(question.id);
+				stale.resolve(Response.json(detail('c1', question, answer)));
+				return playVariant(question.id);
 			}
 		}),
 		'c1'
 	);
 	await conversation.load();
 	fetched.push(stale.response);
-	const caughtUp = conversation.catchUp();
-	await conversation.answerAgain(answer.id, ASK);
-	await caughtUp;
+	const catchingUp = conversation.catchUp();
+	await conversation.answerAgain(answer.id, OPTIONS);
+	await catchingUp;
 	expect(conversation.path[1]?.id).toBe('another-answer');
 	await expect.poll(() => numFetched).toBe(3);
-	await expect.poll(() => conversation.isAtRest).toBe(true);
+	await expect.poll(() => conversation.isIdle).toBe(true);
 
 	expect(conversation.path[1]?.id).toBe('another-answer');
 });
 
-test('what is fetched while it is answered leaves the branch that is shown', async () => {
-	const { question, answer } = hello();
-	const reply = later();
-	const conversation = opened(
-		api({
+test('a fetch during a Send does not change the shown branch', async () => {
+	const { question, answer } = helloMessages();
+	const reply = deferResponse();
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => Response.json(detail('c1', question, answer)),
 			'POST f/conversation': () => reply.response
 		}),
 		'c1'
 	);
 	await conversation.load();
-	const answered = conversation.answerAgain(answer.id, ASK);
+	const answering = conversation.answerAgain(answer.id, OPTIONS);
 	await conversation.load();
 	expect(conversation.path).toHaveLength(1);
-	reply.come(answeredAnew(question.id));
-	await answered;
+	reply.resolve(playVariant(question.id));
+	await answering;
 
 	expect(conversation.path[1]?.id).toBe('another-answer');
 });
 
-test('a letter that is in the conversation already does not wait, and cannot be taken back', async () => {
-	const { question, answer } = hello();
+test('a queued message that the server has stored no longer waits, and cannot be withdrawn', async () => {
+	const { question, answer } = helloMessages();
 	const outbox = new Outbox(localStorage, 'ada');
-	outbox.keep({ ...LETTER, id: question.id });
+	outbox.put({ ...OUTGOING, id: question.id });
 	const running = { turn_exchange_id: 't1', message_id: answer.id };
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET status': () => Response.json({}),
 			'GET conversation/c1': () => Response.json({ ...detail('c1', question, answer), running }),
 			'GET f/conversation/t1/events': () => new Promise(() => undefined)
 		}),
 		'c1'
 	);
-	await expect.poll(() => conversation.queued?.id ?? outbox.letters.length).toBe(question.id);
+	await expect.poll(() => conversation.queued?.id ?? outbox.messages.length).toBe(question.id);
 	await conversation.load();
 	expect(conversation.isAnswering).toBe(true);
 	expect(conversation.queued).toBeNull();
 	conversation.unqueue();
 	expect(conversation.draft).toBe('');
 
-	await expect.poll(() => outbox.letters).toEqual([]);
-	conversation.leave();
+	await expect.poll(() => outbox.messages).toEqual([]);
+	conversation.close();
 });
 
 test.each([
-	['it is answered', () => answeredAnew(hello().question.id)],
-	['it is refused', () => refused(400, 'No.')]
-])('a turn that began elsewhere during a Send is shown when %s', async (_, reply) => {
-	const { question, answer } = hello();
+	['it is answered', () => playVariant(helloMessages().question.id)],
+	['it is refused', () => refuse(400, 'No.')]
+])('a turn started elsewhere during a Send causes a fetch when %s', async (_, reply) => {
+	const { question, answer } = helloMessages();
 	let numFetched = 0;
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => {
 				numFetched += 1;
 				return Response.json(detail('c1', question, answer));
 			},
 			'POST f/conversation': async () => {
-				await conversation.hearOf('t2');
-				await conversation.hearOf('of another tab');
+				await conversation.handleTurnNews('t2');
+				await conversation.handleTurnNews('of another tab');
 				return reply();
 			}
 		}),
 		'c1'
 	);
 	await conversation.load();
-	await conversation.answerAgain(answer.id, ASK);
+	await conversation.answerAgain(answer.id, OPTIONS);
 
 	expect(numFetched).toBe(2);
 });
 
-test('our own turn is no news, although it was heard of before it had a name here', async () => {
-	const { question, answer } = hello();
+test('news about our own turn causes no fetch, even before its id is known', async () => {
+	const { question, answer } = helloMessages();
 	let numFetched = 0;
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => {
 				numFetched += 1;
 				return Response.json(detail('c1', question, answer));
 			},
 			'POST f/conversation': async () => {
-				await conversation.hearOf('t2');
-				return answeredAnew(question.id);
+				await conversation.handleTurnNews('t2');
+				return playVariant(question.id);
 			}
 		}),
 		'c1'
 	);
 	await conversation.load();
-	await conversation.answerAgain(answer.id, ASK);
+	await conversation.answerAgain(answer.id, OPTIONS);
 
 	expect(numFetched).toBe(1);
 });
 
-test('nothing goes out before the server knows of a stop', async () => {
-	const { question, answer } = hello();
-	const told = later();
+test('the conversation is not idle until the server has got the stop', async () => {
+	const { question, answer } = helloMessages();
+	const reply = deferResponse();
 	let numAsked = 0;
 	let isStopped = false;
 	const running = { turn_exchange_id: 't1', message_id: answer.id };
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'GET conversation/c1': () => Response.json({ ...detail('c1', question, answer), running }),
 			'GET f/conversation/t1/events': () => {
-				if (isStopped) return played('hello');
+				if (isStopped) return playTurn('hello');
 				throw new TypeError('Failed to fetch');
 			},
 			'POST stop_conversation': () => {
 				if (++numAsked === 1) throw new TypeError('Failed to fetch');
-				return told.response;
+				return reply.response;
 			}
 		}),
 		'c1'
@@ -673,28 +676,28 @@ test('nothing goes out before the server knows of a stop', async () => {
 	conversation.stop();
 	await expect.poll(() => numAsked).toBe(2);
 	expect(conversation.isAnswering).toBe(false);
-	expect(conversation.isAtRest).toBe(false);
+	expect(conversation.isIdle).toBe(false);
 	isStopped = true;
-	told.come(new Response(''));
+	reply.resolve(new Response(''));
 
-	await expect.poll(() => conversation.isAtRest).toBe(true);
+	await expect.poll(() => conversation.isIdle).toBe(true);
 });
 
-function hello(): { question: Message; answer: Message } {
-	const [question, answer] = expected('hello').messages;
+function helloMessages(): { question: Message; answer: Message } {
+	const [question, answer] = readExpected('hello').messages;
 	if (question === undefined || answer === undefined) throw new Error('hello has two messages');
 	return { question, answer };
 }
 
-/** A response that comes when the test says so. */
-function later() {
-	let come: (response: Response) => void = () => undefined;
-	const response = new Promise<Response>((resolve) => (come = resolve));
-	return { response, come };
+/** A response that the test resolves. */
+function deferResponse() {
+	let resolve: (response: Response) => void = () => undefined;
+	const response = new Promise<Response>((done) => (resolve = done));
+	return { response, resolve };
 }
 
-/** The first answer, and the one that was asked for after it. */
-function twoAnswers(question: Message, answer: Message): object {
+/** A conversation with two answers to its question. */
+function detailWithTwoAnswers(question: Message, answer: Message): object {
 	const one = detail('c1', question, answer);
 	const node = (id: string) => ({
 		id,
@@ -731,30 +734,30 @@ function detail(id: string, question: Message, answer: Message): object {
 	};
 }
 
-/** The recorded turn as the rest of an answer: no question, and below what was there. */
-function continuation(below: string): Response {
-	const [question, answer] = expected('hello').messages;
-	const text = variantText()
+/** The recorded turn as a continuation: without the question, below the answer it continues. */
+function playContinuation(below: string): Response {
+	const [question, answer] = readExpected('hello').messages;
+	const text = buildVariantText()
 		.replaceAll(answer?.id ?? '', 'the-rest')
 		.replaceAll(question?.id ?? '', below);
 	return new Response(text, { headers: { 'x-turn-exchange-id': 't3' } });
 }
 
-function conversationId(): string {
-	return /"conversation_id":"([\w-]+)"/.exec(sse('hello'))?.[1] ?? '';
+function recordedConversationId(): string {
+	return /"conversation_id":"([\w-]+)"/.exec(readStream('hello'))?.[1] ?? '';
 }
 
-/** The recorded turn again, as a variant: no question, and an answer with an id of its own. */
-function answeredAnew(questionId: string): Response {
-	const { question, answer } = hello();
-	const text = variantText()
+/** The recorded turn as a variant: without the question, and with another answer id. */
+function playVariant(questionId: string): Response {
+	const { question, answer } = helloMessages();
+	const text = buildVariantText()
 		.replaceAll(question.id, questionId)
 		.replaceAll(answer.id, 'another-answer');
 	return new Response(text, { headers: { 'x-turn-exchange-id': 't2' } });
 }
 
-function variantText(): string {
-	return sse('hello')
+function buildVariantText(): string {
+	return readStream('hello')
 		.split(/(?<=\n\n)/)
 		.filter((frame) => !frame.includes('"role":"user"'))
 		.map((frame) =>
@@ -764,23 +767,23 @@ function variantText(): string {
 		.replace(/\{"id":"[\w-]+","chars":10,"sha256":"\w+"\},/, '');
 }
 
-test('a temporary chat is chosen before it begins, and said with its first message alone', async () => {
+test('only the first message of a temporary chat carries the flag, and the chat stays temporary', async () => {
 	const sent: SendBody[] = [];
-	const conversation = opened(
-		api({
+	const conversation = openConversation(
+		fakeApi({
 			'POST f/conversation': (body) => {
 				sent.push(body);
-				return withRecordedId('hello', body);
+				return playTurnFor('hello', body);
 			}
 		}),
 		null
 	);
 	conversation.isTemporary = true;
 	conversation.draft = 'Say hello.';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 	conversation.isTemporary = false;
 	conversation.draft = 'Again.';
-	await conversation.send(ASK);
+	await conversation.send(OPTIONS);
 
 	expect(sent.map((body) => body.history_and_training_disabled)).toEqual([true, undefined]);
 	expect(conversation.isTemporary).toBe(true);

@@ -1,42 +1,50 @@
 /**
- * The conversation on the screen, and everything a person can do to it. It puts together what is
- * stored of it, what they say in it (`Saying`) and the turn that is read in it (`Following`).
+ * The open conversation, and everything a person can do to it. It combines the server's copy, the
+ * messages being sent (`Sending`) and the turn being read (`LiveTurn`).
  */
 import { untrack } from 'svelte';
-import { failureOf, type Api } from '$/api/client';
-import { backOff, type Pause } from '$/api/pause';
+import { shortBackoff, type Backoff } from '$/api/backoff';
+import type { Api } from '$/api/client';
+import { toFailure } from '$/api/http';
 import type { Feedback, Message, Share } from '$/api/wire';
-import type { Delivery, Fate } from '$/state/delivery.svelte';
+import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
 import { Draft } from '$/state/draft.svelte';
 import type { Drafts } from '$/state/drafts';
-import { Following } from '$/state/following.svelte';
-import { newId } from '$/state/id';
-import { bodyWithout, messageOf, type Ask, type Letter } from '$/state/letter';
-import { Saying, type Editing } from '$/state/saying.svelte';
-import { Stored } from '$/state/stored.svelte';
-import { grow, joined, leafOf, pathThrough, questionOf, rated, type Place } from '$/state/tree';
+import { createId } from '$/state/ids';
+import { LiveTurn } from '$/state/liveTurn.svelte';
+import {
+	addMessage,
+	joinMessages,
+	getLeafId,
+	findPath,
+	findQuestion,
+	setFeedback,
+	type PathEntry
+} from '$/state/messageTree';
+import type { OutgoingMessage } from '$/state/outbox';
+import { buildAnswerBody, toMessage, type SendOptions } from '$/state/sendBody';
+import { Sending, type Editing } from '$/state/sending.svelte';
+import { ServerCopy } from '$/state/serverCopy.svelte';
 import { Turn } from '$/turn/turn.svelte';
 
-export type { Ask } from '$/state/letter';
-
 export class Conversation {
-	state = $derived.by(() => this.#stored.state);
-	problem = $derived.by(() => this.#following.problem ?? this.#stored.problem);
+	state = $derived.by(() => this.#serverCopy.state);
+	problem = $derived.by(() => this.#liveTurn.problem ?? this.#serverCopy.problem);
 	isWaiting = $derived.by(() => this.isAnswering && this.turn?.answer == null);
-	/** Whether something can be said now. */
-	canSay = $derived.by(() => this.state === 'open' && !this.isAnswering && this.queued === null);
+	canSend = $derived.by(() => this.state === 'open' && !this.isAnswering && this.queued === null);
 
 	#tree = $derived.by(() => {
-		// Rebuilt when the turn adds a message, not when a message grows: `message` reads the words.
+		// Rebuilt when the turn adds a message, not with its text, which `message` reads.
 		void this.turn?.messageIds;
-		const { letter } = this.#saying;
-		const said = letter === null ? [] : [messageOf(letter)];
-		return [...said, ...untrack(() => this.turn?.messages ?? [])].reduce(grow, this.#stored.tree);
+		const { outgoing } = this.#sending;
+		const sent = outgoing === null ? [] : [toMessage(outgoing)];
+		const turnMessages = untrack(() => this.turn?.messages ?? []);
+		return [...sent, ...turnMessages].reduce(addMessage, this.#serverCopy.tree);
 	});
 	path = $derived.by(() =>
-		pathThrough(this.#tree, this.#saying.letter?.id ?? this.#stored.current, this.isWaiting)
+		findPath(this.#tree, this.#sending.outgoing?.id ?? this.#serverCopy.current, this.isWaiting)
 	);
-	/** What the model had before it and wrote, by its last answer here. Null if nobody counted. */
+	/** Input and output tokens of the last answer. Null if they were not counted. */
 	numContextTokens = $derived.by(() => {
 		const answer = this.path.slice(-2).findLast(({ ids }) => this.#usage(ids) !== null);
 		const usage = answer === undefined ? null : this.#usage(answer.ids);
@@ -44,56 +52,56 @@ export class Conversation {
 	});
 
 	#api: Api;
-	#stored: Stored;
+	#serverCopy: ServerCopy;
 	#draft: Draft;
-	#following: Following;
-	#saying: Saying;
-	#left = new AbortController();
+	#liveTurn: LiveTurn;
+	#sending: Sending;
+	#closed = new AbortController();
 
 	constructor(
 		api: Api,
 		id: string | null,
 		drafts: Drafts,
 		delivery: Delivery,
-		pause: Pause = backOff
+		backoff: Backoff = shortBackoff
 	) {
 		this.#api = api;
-		this.#stored = new Stored(api, id, pause, this.#left.signal);
-		const isSaying = () => this.#saying.letter !== null;
-		this.#following = new Following(api, this.#stored, isSaying, this.#left.signal);
+		this.#serverCopy = new ServerCopy(api, id, backoff, this.#closed.signal);
+		const isSending = () => this.#sending.outgoing !== null;
+		this.#liveTurn = new LiveTurn(api, this.#serverCopy, isSending, this.#closed.signal);
 		this.#draft = new Draft(
 			drafts,
 			() => this.id,
 			() => !this.isTemporary
 		);
-		this.#saying = new Saying(api, this, this.#stored, this.#following, delivery, this.#draft);
-		addEventListener('pagehide', () => this.#draft.flush(), { signal: this.#left.signal });
+		this.#sending = new Sending(api, this, this.#serverCopy, this.#liveTurn, delivery, this.#draft);
+		addEventListener('pagehide', () => this.#draft.flush(), { signal: this.#closed.signal });
 	}
 
 	get id(): string | null {
-		return this.#following.id;
+		return this.#liveTurn.id;
 	}
 	get title(): string {
-		return this.#following.title;
+		return this.#liveTurn.title;
 	}
 	get turn(): Turn | null {
-		return this.#following.turn;
+		return this.#liveTurn.turn;
 	}
 	get isAnswering(): boolean {
-		return this.#following.isAnswering;
+		return this.#liveTurn.isAnswering;
 	}
-	get isAtRest(): boolean {
-		return this.#following.isAtRest;
+	get isIdle(): boolean {
+		return this.#liveTurn.isIdle;
 	}
-	get queued(): Letter | null {
-		return this.#saying.queued;
+	get queued(): OutgoingMessage | null {
+		return this.#sending.queued;
 	}
 
 	get editing(): Editing | null {
-		return this.#saying.editing;
+		return this.#sending.editing;
 	}
 	set editing(editing: Editing | null) {
-		this.#saying.editing = editing;
+		this.#sending.editing = editing;
 	}
 
 	get draft(): string {
@@ -104,25 +112,25 @@ export class Conversation {
 	}
 
 	get isPinned(): boolean {
-		return this.#stored.isPinned;
+		return this.#serverCopy.isPinned;
 	}
 	set isPinned(isPinned: boolean) {
-		this.#stored.isPinned = isPinned;
+		this.#serverCopy.isPinned = isPinned;
 	}
 	get isArchived(): boolean {
-		return this.#stored.isArchived;
+		return this.#serverCopy.isArchived;
 	}
 	set isArchived(isArchived: boolean) {
-		this.#stored.isArchived = isArchived;
+		this.#serverCopy.isArchived = isArchived;
 	}
 
 	get isTemporary(): boolean {
-		return this.#stored.isTemporary;
+		return this.#serverCopy.isTemporary;
 	}
-	/** Only one that has not begun can become temporary. */
+	/** Has no effect after the first message. */
 	set isTemporary(isTemporary: boolean) {
 		if (this.id !== null || this.path.length > 0) return;
-		this.#stored.isTemporary = isTemporary;
+		this.#serverCopy.isTemporary = isTemporary;
 		this.#draft.flush();
 	}
 
@@ -130,119 +138,125 @@ export class Conversation {
 		return this.turn?.messages.find((m) => m.id === id) ?? this.#tree.get(id)?.message ?? null;
 	}
 
-	/** What stands at a place, as one message. */
-	read({ ids }: Place): Message | null {
-		return joined(ids.flatMap((id) => this.message(id) ?? []));
+	/** The messages of a path entry, joined into one. */
+	messageAt({ ids }: PathEntry): Message | null {
+		return joinMessages(ids.flatMap((id) => this.message(id) ?? []));
 	}
 
-	/** Called when an answer that was read is not the one that is stored. */
-	set ondiffers(told: () => void) {
-		this.#following.ondiffers = told;
+	/** Called when the text that was read differs from the text that is stored. */
+	set onmismatch(callback: () => void) {
+		this.#liveTurn.onmismatch = callback;
 	}
 
-	load = (): Promise<void> => this.#following.load();
-	hearOf = (turnId: string): Promise<void> => this.#following.hearOf(turnId);
-	catchUp = (): Promise<void> => this.#following.catchUp();
+	load = (): Promise<void> => this.#liveTurn.load();
+	handleTurnNews = (turnId: string): Promise<void> => this.#liveTurn.handleTurnNews(turnId);
+	catchUp = (): Promise<void> => this.#liveTurn.catchUp();
 
-	send = (ask: Ask): Promise<void> => this.#saying.send(ask);
-	edit = (ask: Ask): Promise<void> => this.#saying.edit(ask);
-	unqueue = (): void => this.#saying.unqueue();
-	watch = (letter: Letter, turn: Turn): Promise<void> => this.#saying.watch(letter, turn);
-	settle = (letter: Letter, fate: Fate): boolean => this.#saying.settle(letter, fate);
+	send = (options: SendOptions): Promise<void> => this.#sending.send(options);
+	edit = (options: SendOptions): Promise<void> => this.#sending.edit(options);
+	unqueue = (): void => this.#sending.unqueue();
+	watch = (outgoing: OutgoingMessage, turn: Turn): Promise<void> =>
+		this.#sending.watch(outgoing, turn);
+	settle = (outgoing: OutgoingMessage, result: DeliveryResult): boolean =>
+		this.#sending.settle(outgoing, result);
 
-	/** Whether a letter is here already: the server has taken it, and we were not told. */
-	holds({ id }: Letter): boolean {
-		return this.#saying.letter?.id !== id && this.#tree.has(id);
+	/** Whether the server has stored this message, although its response was lost. */
+	hasStored({ id }: OutgoingMessage): boolean {
+		return this.#sending.outgoing?.id !== id && this.#tree.has(id);
 	}
 
-	parentOf(id: string): string | null {
+	getParentId(id: string): string | null {
 		return this.#tree.get(id)?.parent ?? null;
 	}
 
-	/** Asks for another answer to the message before this one. */
-	async answerAgain(answerId: string, ask: Ask): Promise<void> {
-		const question = questionOf(this.#tree, answerId);
-		if (question !== null) await this.answer(question, ask);
+	/** Requests another answer to the message before this one. */
+	async answerAgain(answerId: string, options: SendOptions): Promise<void> {
+		const question = findQuestion(this.#tree, answerId);
+		if (question !== null) await this.answer(question, options);
 	}
 
-	async answer(question: string, ask: Ask): Promise<void> {
-		await this.#ask('variant', question, ask);
+	async answer(questionId: string, options: SendOptions): Promise<void> {
+		await this.#requestAnswer('variant', questionId, options);
 	}
 
-	/** Lets an answer that was cut short go on from its last word. */
-	async goOn(answerId: string, ask: Ask): Promise<void> {
-		await this.#ask('continue', answerId, ask);
+	/** Continues an answer that was cut short. */
+	async continueAnswer(answerId: string, options: SendOptions): Promise<void> {
+		await this.#requestAnswer('continue', answerId, options);
 	}
 
 	stop(): void {
 		this.turn?.stop();
 	}
 
-	/** Shows another branch, and remembers it. */
-	async show(id: string): Promise<void> {
-		this.#stored.current = id;
-		const leaf = leafOf(this.path);
+	/** Shows another branch, also after a reload. */
+	async showBranch(id: string): Promise<void> {
+		this.#serverCopy.current = id;
+		const leaf = getLeafId(this.path);
 		if (this.id === null || leaf === null || this.isAnswering) return;
 		await this.#attempt(this.#api.changeConversation(this.id, { current_node: leaf }));
 	}
 
-	/** Makes sure that a message is on the path. False if there is no such message. */
+	/** Shows the branch of a message. Returns false if there is no such message. */
 	reveal(id: string): boolean {
 		if (!this.#tree.has(id)) return false;
-		if (!this.path.some(({ ids }) => ids.includes(id))) this.#stored.current = id;
+		if (!this.path.some(({ ids }) => ids.includes(id))) this.#serverCopy.current = id;
 		return true;
 	}
 
-	/** Says what the person thinks of an answer; with null, that they think nothing any more. */
+	/** Null removes the feedback. */
 	async rate(messageId: string, feedback: Feedback | null): Promise<void> {
 		const before = this.message(messageId)?.metadata.feedback ?? null;
 		if (this.id === null) return;
-		this.#mark(messageId, feedback);
+		this.#setFeedback(messageId, feedback);
 		const isDone = await this.#attempt(
 			feedback === null
 				? this.#api.unrate(this.id, messageId)
 				: this.#api.rate(this.id, messageId, feedback)
 		);
-		if (!isDone) this.#mark(messageId, before);
+		if (!isDone) this.#setFeedback(messageId, before);
 	}
 
-	/** Makes a link to everything up to a message. Refusals are thrown: the one who asks shows them. */
+	/** Creates a link to everything up to a message. Throws if the server refuses. */
 	async share(leafId: string): Promise<Share> {
 		return this.#api.share(this.id ?? '', leafId);
 	}
 
-	/** The server has been told of its new title. */
+	/** Shows a title that the server has stored already. */
 	retitle(title: string): void {
-		this.#stored.title = title;
+		this.#serverCopy.title = title;
 		if (this.turn !== null) this.turn.title = null;
 	}
 
-	/** Nobody looks at it any more. A running turn goes on without us, and so does a letter. */
-	leave(): void {
+	/** A running turn continues on the server, and a message on its way is delivered. */
+	close(): void {
 		this.#draft.flush();
-		this.#left.abort();
-		if (this.#saying.letter === null) this.turn?.leave();
+		this.#closed.abort();
+		if (this.#sending.outgoing === null) this.turn?.detach();
 	}
 
-	async #ask(action: 'variant' | 'continue', parent: string, ask: Ask): Promise<void> {
+	async #requestAnswer(
+		action: 'variant' | 'continue',
+		parent: string,
+		options: SendOptions
+	): Promise<void> {
 		if (this.state !== 'open' || this.isAnswering) return;
-		const before = this.#stored.current;
-		this.#stored.current = parent;
-		const body = bodyWithout(action, parent, ask, this.id);
-		const turn = new Turn(this.#api, { body, key: newId() });
-		if (await this.#following.run(turn)) return;
-		this.#stored.current = before;
-		this.#following.problem = turn.failure;
+		const before = this.#serverCopy.current;
+		this.#serverCopy.current = parent;
+		const body = buildAnswerBody(action, parent, options, this.id);
+		const turn = new Turn(this.#api, { body, key: createId() });
+		if (await this.#liveTurn.run(turn)) return;
+		this.#serverCopy.current = before;
+		this.#liveTurn.problem = turn.failure;
 	}
 
-	#mark(messageId: string, feedback: Feedback | null): void {
+	#setFeedback(messageId: string, feedback: Feedback | null): void {
 		const message = this.message(messageId);
 		if (message === null) return;
-		const marked = rated(message, feedback);
-		this.#stored.grow([marked]);
+		const rated = setFeedback(message, feedback);
+		this.#serverCopy.add([rated]);
 		const turn = this.turn;
 		if (turn !== null) {
-			turn.messages = turn.messages.map((one) => (one.id === messageId ? marked : one));
+			turn.messages = turn.messages.map((one) => (one.id === messageId ? rated : one));
 		}
 	}
 
@@ -251,7 +265,7 @@ export class Conversation {
 			await change;
 			return true;
 		} catch (error) {
-			this.#following.problem = failureOf(error);
+			this.#liveTurn.problem = toFailure(error);
 			return false;
 		}
 	}

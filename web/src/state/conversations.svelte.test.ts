@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest';
-import { Api, Unreachable } from '$/api/client';
+import { Api } from '$/api/client';
+import { Unreachable } from '$/api/http';
 import type { ConversationChange, ConversationSummary } from '$/api/wire';
 import { Conversations } from '$/state/conversations.svelte';
-import type { Shelf } from '$/state/shelf.svelte';
+import type { ConversationList } from '$/state/conversationList.svelte';
 
-type Kept = ConversationSummary & { is_visible: boolean };
+type StoredConversation = ConversationSummary & { is_visible: boolean };
 
-/** A server with sixty conversations and one folder, as far as the lists need it. */
+/** A fake server with sixty conversations and one folder. */
 class FakeServer {
 	isDown = false;
 	folders = [{ id: 'f1', name: 'Work', num_conversations: 2 }];
-	all: Kept[] = Array.from({ length: 60 }, (_, i) => ({
+	all: StoredConversation[] = Array.from({ length: 60 }, (_, i) => ({
 		id: `c${i}`,
 		title: `Title ${i}`,
 		update_time: 1000 - i,
@@ -74,44 +75,44 @@ class FakeServer {
 }
 
 class FakeStorage {
-	kept = new Map<string, string>();
-	getItem = (key: string) => this.kept.get(key) ?? null;
-	setItem = (key: string, value: string) => void this.kept.set(key, value);
+	entries = new Map<string, string>();
+	getItem = (key: string) => this.entries.get(key) ?? null;
+	setItem = (key: string, value: string) => void this.entries.set(key, value);
 }
 
-async function loaded(server = new FakeServer(), storage = new FakeStorage()) {
+async function loadConversations(server = new FakeServer(), storage = new FakeStorage()) {
 	const conversations = new Conversations(new Api(server.answer), storage as unknown as Storage);
 	await conversations.load();
 	return { conversations, server, storage };
 }
 
-const ids = ({ items }: Shelf) => items.map(({ id }) => id);
+const ids = ({ items }: ConversationList) => items.map(({ id }) => id);
 
-test('each conversation is in one place', async () => {
-	const { conversations } = await loaded();
+test('each conversation is in one list', async () => {
+	const { conversations } = await loadConversations();
 	await conversations.folders.toggle('f1');
 	await conversations.archived.load();
 
 	expect(ids(conversations.pinned)).toEqual(['c2']);
-	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c4', 'c6']);
+	expect(ids(conversations.folders.list('f1'))).toEqual(['c4', 'c6']);
 	expect(ids(conversations.archived)).toEqual(['c50']);
 	expect(ids(conversations.recent).slice(0, 5)).toEqual(['c0', 'c1', 'c3', 'c5', 'c7']);
 });
 
-test('the list grows page by page to its end', async () => {
-	const { conversations } = await loaded();
+test('a list is loaded page by page to its end', async () => {
+	const { conversations } = await loadConversations();
 	expect(conversations.recent.items).toHaveLength(28);
-	while (conversations.recent.hasMore) await conversations.recent.more();
+	while (conversations.recent.hasMore) await conversations.recent.loadMore();
 
 	expect(conversations.recent.items).toHaveLength(56);
 	expect(new Set(ids(conversations.recent)).size).toBe(56);
 });
 
-test('what happens while the list is on its way is not undone by it', async () => {
+test('a fetch does not undo local changes made meanwhile', async () => {
 	const server = new FakeServer();
 	const conversations = new Conversations(new Api(server.answer), null);
 	const loading = conversations.load();
-	conversations.note('c99', 'Just begun', true);
+	conversations.update('c99', 'Just begun', true);
 	await loading;
 	expect(ids(conversations.recent).slice(0, 2)).toEqual(['c99', 'c0']);
 	expect(conversations.recent.total).toBe(57);
@@ -124,12 +125,12 @@ test('what happens while the list is on its way is not undone by it', async () =
 	expect(conversations.recent.items[0]).toMatchObject({ title: 'Renamed' });
 });
 
-test('what is loaded again is as long as it was, however long that is', async () => {
+test('a reload fetches every loaded page again', async () => {
 	const server = new FakeServer();
 	const { all } = server;
 	server.all = [0, 1, 2, 3].flatMap((i) => all.map((item) => ({ ...item, id: `${item.id} ${i}` })));
-	const { conversations } = await loaded(server);
-	for (let i = 0; i < 5; i++) await conversations.recent.more();
+	const { conversations } = await loadConversations(server);
+	for (let i = 0; i < 5; i++) await conversations.recent.loadMore();
 	const before = ids(conversations.recent);
 	expect(before).toHaveLength(6 * 28);
 	await conversations.load();
@@ -138,8 +139,8 @@ test('what is loaded again is as long as it was, however long that is', async ()
 	expect(conversations.recent.hasMore).toBe(true);
 });
 
-test('what was found for fewer letters does not answer for more', async () => {
-	const { conversations } = await loaded();
+test('the results of an earlier query do not count for a new one', async () => {
+	const { conversations } = await loadConversations();
 	conversations.query = 'nowhere';
 	await conversations.search();
 	expect(conversations.isAnswered).toBe(true);
@@ -150,8 +151,8 @@ test('what was found for fewer letters does not answer for more', async () => {
 	expect(conversations.isAnswered).toBe(true);
 });
 
-test('a search shows what was found, wherever it lies, and nothing else', async () => {
-	const { conversations } = await loaded();
+test('a search finds conversations of all lists', async () => {
+	const { conversations } = await loadConversations();
 	conversations.query = 'Title 5';
 	await conversations.search();
 
@@ -161,53 +162,56 @@ test('a search shows what was found, wherever it lies, and nothing else', async 
 	expect(conversations.found.items).toEqual([]);
 });
 
-test('a conversation in which something is said comes first', async () => {
-	const { conversations } = await loaded();
-	conversations.note('c3', 'Title 3', true);
-	conversations.note('new', 'New', true);
+test('an active conversation moves to the top', async () => {
+	const { conversations } = await loadConversations();
+	conversations.update('c3', 'Title 3', true);
+	conversations.update('new', 'New', true);
 
 	expect(ids(conversations.recent).slice(0, 3)).toEqual(['new', 'c3', 'c0']);
 });
 
-test('in a folder it comes first there', async () => {
-	const { conversations } = await loaded();
+test('an active conversation in a folder moves to the top of the folder', async () => {
+	const { conversations } = await loadConversations();
 	await conversations.folders.toggle('f1');
-	conversations.note('c6', 'Title 6', true);
+	conversations.update('c6', 'Title 6', true);
 
-	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c6', 'c4']);
+	expect(ids(conversations.folders.list('f1'))).toEqual(['c6', 'c4']);
 	expect(ids(conversations.recent)).not.toContain('c6');
 });
 
-test('a conversation that is only opened stays where it is', async () => {
-	const { conversations } = await loaded();
-	conversations.note('c3', '', false);
-	conversations.note('c3', 'Renamed', false);
+test('a conversation that is only opened or renamed keeps its position', async () => {
+	const { conversations } = await loadConversations();
+	conversations.update('c3', '', false);
+	conversations.update('c3', 'Renamed', false);
 
 	expect(conversations.recent.items[2]).toMatchObject({ id: 'c3', title: 'Renamed' });
 });
 
-test('one on a page that was never loaded is asked for, not guessed', async () => {
-	const { conversations, server } = await loaded();
-	conversations.note('c55', 'Title 55', false);
-	server.all = [{ ...(server.all[55] as Kept), update_time: 2000, is_pinned: true }, ...server.all];
+test('a conversation beyond the loaded pages is fetched after its turn', async () => {
+	const { conversations, server } = await loadConversations();
+	conversations.update('c55', 'Title 55', false);
+	server.all = [
+		{ ...(server.all[55] as StoredConversation), update_time: 2000, is_pinned: true },
+		...server.all
+	];
 	server.all.splice(56, 1);
-	conversations.note('c55', 'Title 55', true);
+	conversations.update('c55', 'Title 55', true);
 	expect(ids(conversations.recent)).not.toContain('c55');
-	conversations.note('c55', 'Title 55', false);
+	conversations.update('c55', 'Title 55', false);
 	await expect.poll(() => ids(conversations.pinned)).toEqual(['c55', 'c2']);
 
 	expect(ids(conversations.recent)).not.toContain('c55');
 });
 
-test('a new title stays in its place', async () => {
-	const { conversations } = await loaded();
+test('a renamed conversation keeps its position', async () => {
+	const { conversations } = await loadConversations();
 	await conversations.rename('c3', 'Renamed');
 
 	expect(conversations.recent.items[2]).toMatchObject({ id: 'c3', title: 'Renamed' });
 });
 
-test('pinning, archiving and moving take a conversation to its new place', async () => {
-	const { conversations } = await loaded();
+test('pinning, archiving and moving change the list of a conversation', async () => {
+	const { conversations } = await loadConversations();
 	await conversations.archived.load();
 	await conversations.folders.toggle('f1');
 
@@ -216,23 +220,23 @@ test('pinning, archiving and moving take a conversation to its new place', async
 	await conversations.change('c7', { is_archived: true });
 
 	expect(ids(conversations.pinned)).toEqual(['c2', 'c3']);
-	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c4', 'c5', 'c6']);
+	expect(ids(conversations.folders.list('f1'))).toEqual(['c4', 'c5', 'c6']);
 	expect(ids(conversations.archived)).toEqual(['c7', 'c50']);
 	expect(ids(conversations.recent).slice(0, 3)).toEqual(['c0', 'c1', 'c8']);
 });
 
-test('what is unpinned goes back to its folder', async () => {
-	const { conversations } = await loaded();
+test('an unpinned conversation returns to its folder', async () => {
+	const { conversations } = await loadConversations();
 	await conversations.folders.toggle('f1');
 	await conversations.change('c4', { is_pinned: true });
-	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c6']);
+	expect(ids(conversations.folders.list('f1'))).toEqual(['c6']);
 	await conversations.change('c4', { is_pinned: false });
 
-	expect(ids(conversations.folders.shelf('f1'))).toEqual(['c4', 'c6']);
+	expect(ids(conversations.folders.list('f1'))).toEqual(['c4', 'c6']);
 });
 
-test('a change the server refuses is taken back', async () => {
-	const { conversations, server } = await loaded();
+test('a refused change is reverted', async () => {
+	const { conversations, server } = await loadConversations();
 	server.isDown = true;
 	const pinning = conversations.change('c0', { is_pinned: true });
 	expect(ids(conversations.pinned)).toEqual(['c0', 'c2']);
@@ -242,8 +246,8 @@ test('a change the server refuses is taken back', async () => {
 	expect(ids(conversations.recent)[0]).toBe('c0');
 });
 
-test('what is deleted is gone at once, and can be brought back where it was', async () => {
-	const { conversations } = await loaded();
+test('a deleted conversation disappears at once, and is restored to its position', async () => {
+	const { conversations } = await loadConversations();
 	conversations.query = 'Title 3';
 	await conversations.search();
 	const [before, foundBefore] = [ids(conversations.recent), conversations.found.items];
@@ -252,7 +256,7 @@ test('what is deleted is gone at once, and can be brought back where it was', as
 	expect(ids(conversations.recent)).not.toContain('c3');
 	expect(ids(conversations.found)).not.toContain('c3');
 	await removing;
-	conversations.note('c3', 'Title 3', true);
+	conversations.update('c3', 'Title 3', true);
 	expect(ids(conversations.recent)).not.toContain('c3');
 
 	await conversations.change('c3', { is_visible: true });
@@ -260,8 +264,8 @@ test('what is deleted is gone at once, and can be brought back where it was', as
 	expect(conversations.found.items).toEqual(foundBefore);
 });
 
-test('a conversation that could not be deleted is still there', async () => {
-	const { conversations, server } = await loaded();
+test('a conversation whose deletion failed is still listed', async () => {
+	const { conversations, server } = await loadConversations();
 	server.isDown = true;
 
 	await expect(conversations.change('c0', { is_visible: false })).rejects.toThrow(Unreachable);
@@ -269,38 +273,38 @@ test('a conversation that could not be deleted is still there', async () => {
 });
 
 test('deleting a folder keeps its conversations', async () => {
-	const { conversations } = await loaded();
+	const { conversations } = await loadConversations();
 	await conversations.removeFolder('f1');
 
 	expect(conversations.folders.items).toEqual([]);
 	expect(ids(conversations.recent)).toEqual(expect.arrayContaining(['c4', 'c6']));
 });
 
-test('folders are in the order of their names', async () => {
-	const { conversations } = await loaded();
+test('folders are sorted by name', async () => {
+	const { conversations } = await loadConversations();
 	await conversations.createFolder('ärger');
 
 	expect(conversations.folders.items.map(({ name }) => name)).toEqual(['ärger', 'Work']);
 });
 
 test('an open folder is open again after a reload', async () => {
-	const { conversations, server, storage } = await loaded();
+	const { conversations, server, storage } = await loadConversations();
 	await conversations.folders.toggle('f1');
-	const again = await loaded(server, storage);
+	const again = await loadConversations(server, storage);
 
 	expect(again.conversations.folders.isOpen('f1')).toBe(true);
-	expect(ids(again.conversations.folders.shelf('f1'))).toEqual(['c4', 'c6']);
+	expect(ids(again.conversations.folders.list('f1'))).toEqual(['c4', 'c6']);
 });
 
-test('a list that cannot be loaded says so, and can be tried again', async () => {
+test('a list that failed to load has a problem, and can be retried', async () => {
 	const server = new FakeServer();
 	server.isDown = true;
-	const { conversations } = await loaded(server);
+	const { conversations } = await loadConversations(server);
 	expect(conversations.recent.problem).toMatchObject({ code: 'unreachable' });
 	expect(conversations.recent.isLoaded).toBe(false);
 
 	server.isDown = false;
-	await conversations.recent.tryAgain();
+	await conversations.recent.retry();
 	expect(conversations.recent.problem).toBe(null);
 	expect(conversations.recent.items).toHaveLength(28);
 });

@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Api } from '$/api/client';
 import type { SendBody } from '$/api/wire';
-import { Delivery, type Fate } from '$/state/delivery.svelte';
-import { bodyOf, type Letter } from '$/state/letter';
-import { Outbox } from '$/state/outbox';
-import { sse } from '$/turn/recorded';
+import { Delivery, type DeliveryResult } from '$/state/delivery.svelte';
+import { Outbox, type OutgoingMessage } from '$/state/outbox';
+import { buildSendBody } from '$/state/sendBody';
+import { readStream } from '$/turn/recordedTurns';
 import { Turn } from '$/turn/turn.svelte';
 
-const LETTER: Letter = {
+const OUTGOING: OutgoingMessage = {
 	id: 'm1',
 	text: 'Say hello.',
 	conversationId: 'c1',
@@ -17,156 +17,157 @@ const LETTER: Letter = {
 	ask: { model: 'auto', sampling: {} },
 	isWaiting: false
 };
-const soon = () => new Promise<void>((done) => setTimeout(done, 1));
-const lost = () => {
+const noBackoff = () => new Promise<void>((done) => setTimeout(done, 1));
+const failFetch = () => {
 	throw new TypeError('Failed to fetch');
 };
-const taken = () => new Response(sse('hello'), { headers: { 'x-turn-exchange-id': 't1' } });
+const acceptSend = () =>
+	new Response(readStream('hello'), { headers: { 'x-turn-exchange-id': 't1' } });
 
-let desks: Delivery[] = [];
+let deliveries: Delivery[] = [];
 beforeEach(() => localStorage.clear());
 afterEach(() => {
-	for (const desk of desks) desk.leave();
-	desks = [];
+	for (const delivery of deliveries) delivery.close();
+	deliveries = [];
 });
 
-const outbox = (user = 'ada') => new Outbox(localStorage, user);
+const openOutbox = (user = 'ada') => new Outbox(localStorage, user);
 
-/** A server that notes the ids of the messages it was sent. */
-class Server {
+/** A fake server that records the ids of the messages it gets. */
+class FakeServer {
 	posted: string[] = [];
-	post: () => Response | Promise<Response> = taken;
+	post: () => Response | Promise<Response> = acceptSend;
 	status: () => Response | Promise<Response> = () => Response.json({});
 
 	readonly api = new Api(async (path, init) => {
 		if (path.endsWith('/status')) return this.status();
-		if (!path.endsWith('f/conversation')) return lost();
+		if (!path.endsWith('f/conversation')) return failFetch();
 		const body = JSON.parse(init?.body as string) as SendBody;
 		this.posted.push(body.messages[0]?.id ?? '');
 		return this.post();
 	});
 }
 
-/** Somebody's desk in one tab, and what it was told of its letters. */
-function desk({ api }: Server, user = 'ada') {
-	const delivery = new Delivery(api, outbox(user), soon);
-	const fates: Fate[] = [];
-	delivery.onsettled = (_, fate) => {
-		fates.push(fate);
+/** Starts the delivery of one tab, and records its results. */
+function startDelivery({ api }: FakeServer, user = 'ada') {
+	const delivery = new Delivery(api, openOutbox(user), noBackoff);
+	const results: DeliveryResult[] = [];
+	delivery.onsettled = (_, result) => {
+		results.push(result);
 		return false;
 	};
-	desks.push(delivery);
-	delivery.begin();
-	return { delivery, fates };
+	deliveries.push(delivery);
+	delivery.start();
+	return { delivery, results };
 }
 
-const send = (delivery: Delivery, { api }: Server) =>
-	delivery.send(LETTER, new Turn(api, { body: bodyOf(LETTER) }));
+const send = (delivery: Delivery, { api }: FakeServer) =>
+	delivery.send(OUTGOING, new Turn(api, { body: buildSendBody(OUTGOING) }));
 
-test('a letter is kept from Send until the server has taken it', async () => {
-	const server = new Server();
-	const answer = later();
+test('a message stays in the outbox until the server has accepted it', async () => {
+	const server = new FakeServer();
+	const answer = deferResponse();
 	server.post = () => answer.response;
-	const { delivery, fates } = desk(server);
+	const { delivery, results } = startDelivery(server);
 	const sent = send(delivery, server);
-	expect(outbox().find('m1')?.text).toBe('Say hello.');
+	expect(openOutbox().find('m1')?.text).toBe('Say hello.');
 	expect(delivery.waiting).toEqual([]);
-	answer.come(taken());
+	answer.resolve(acceptSend());
 	await sent;
 
-	expect(fates).toEqual([{ kind: 'taken' }]);
-	expect(outbox().letters).toEqual([]);
+	expect(results).toEqual([{ kind: 'accepted' }]);
+	expect(openOutbox().messages).toEqual([]);
 });
 
-test('a letter that was on its way when the page was left is brought by the next', async () => {
-	const server = new Server();
+test('a message that was being sent when the page closed is sent by the next page', async () => {
+	const server = new FakeServer();
 	server.post = () => new Promise(() => undefined);
-	const first = desk(server);
+	const first = startDelivery(server);
 	void send(first.delivery, server);
 	await expect.poll(() => server.posted).toEqual(['m1']);
-	first.delivery.leave();
-	server.post = taken;
-	const second = desk(server);
-	await expect.poll(() => second.fates).toEqual([{ kind: 'taken' }]);
+	first.delivery.close();
+	server.post = acceptSend;
+	const second = startDelivery(server);
+	await expect.poll(() => second.results).toEqual([{ kind: 'accepted' }]);
 
 	expect(server.posted).toEqual(['m1', 'm1']);
-	expect(first.fates).toEqual([]);
-	expect(outbox().letters).toEqual([]);
+	expect(first.results).toEqual([]);
+	expect(openOutbox().messages).toEqual([]);
 });
 
-test('a letter that finds no server waits, whatever the browser thinks of its network', async () => {
-	const server = new Server();
-	server.post = lost;
-	server.status = lost;
-	const { delivery, fates } = desk(server);
+test('a message waits for an unreachable server, even if the browser is online', async () => {
+	const server = new FakeServer();
+	server.post = failFetch;
+	server.status = failFetch;
+	const { delivery, results } = startDelivery(server);
 	void send(delivery, server);
 	await expect.poll(() => delivery.waitingIn('c1')?.text).toBe('Say hello.');
-	server.post = taken;
+	server.post = acceptSend;
 	server.status = () => Response.json({});
-	await expect.poll(() => fates).toEqual([{ kind: 'waiting' }, { kind: 'taken' }]);
+	await expect.poll(() => results).toEqual([{ kind: 'waiting' }, { kind: 'accepted' }]);
 
 	expect(delivery.waiting).toEqual([]);
 	expect(new Set(server.posted)).toEqual(new Set(['m1']));
 });
 
-test('what is taken back while the server is being looked for is not sent', async () => {
-	const server = new Server();
-	server.post = lost;
-	const answer = later();
-	let looked = 0;
+test('a message that is cancelled while it waits is not sent', async () => {
+	const server = new FakeServer();
+	server.post = failFetch;
+	const answer = deferResponse();
+	let numStatusCalls = 0;
 	server.status = () => {
-		looked += 1;
+		numStatusCalls += 1;
 		return answer.response;
 	};
-	const { delivery } = desk(server);
+	const { delivery } = startDelivery(server);
 	const sent = send(delivery, server);
-	await expect.poll(() => looked).toBe(1);
+	await expect.poll(() => numStatusCalls).toBe(1);
 	const numPosted = server.posted.length;
-	expect(delivery.takeBack('m1')?.text).toBe('Say hello.');
-	server.post = taken;
-	answer.come(Response.json({}));
+	expect(delivery.cancel('m1')?.text).toBe('Say hello.');
+	server.post = acceptSend;
+	answer.resolve(Response.json({}));
 	await sent;
 
 	expect(server.posted).toHaveLength(numPosted);
-	expect(delivery.takeBack('m1')).toBeNull();
+	expect(delivery.cancel('m1')).toBeNull();
 });
 
-test('what is taken back in one tab is not sent by another', async () => {
-	const server = new Server();
-	server.post = lost;
-	server.status = lost;
-	const [one, two] = [desk(server).delivery, desk(server).delivery];
+test('a message that is cancelled in one tab is not sent by another', async () => {
+	const server = new FakeServer();
+	server.post = failFetch;
+	server.status = failFetch;
+	const [one, two] = [startDelivery(server).delivery, startDelivery(server).delivery];
 	const sent = send(one, server);
 	await expect.poll(() => one.waiting).toHaveLength(1);
 	dispatchEvent(new StorageEvent('storage', { key: 'hitsend.letter.ada.m1' }));
 	expect(two.waitingIn('c1')?.id).toBe('m1');
-	two.takeBack('m1');
+	two.cancel('m1');
 	const numPosted = server.posted.length;
 	server.status = () => Response.json({});
-	server.post = taken;
+	server.post = acceptSend;
 	await sent;
 
 	expect(server.posted).toHaveLength(numPosted);
 });
 
-test('a letter the server will not have comes back', async () => {
-	const server = new Server();
+test('a refused message is reported and leaves the outbox', async () => {
+	const server = new FakeServer();
 	server.post = () =>
 		Response.json({ error: { message: 'Too long.', code: null } }, { status: 400 });
-	const { delivery, fates } = desk(server);
+	const { delivery, results } = startDelivery(server);
 	await send(delivery, server);
 
-	expect(fates).toMatchObject([{ kind: 'returned', failure: { message: 'Too long.' } }]);
-	expect(outbox().letters).toEqual([]);
+	expect(results).toMatchObject([{ kind: 'refused', failure: { message: 'Too long.' } }]);
+	expect(openOutbox().messages).toEqual([]);
 });
 
-test('a letter waits until what it follows is over', async () => {
-	const server = new Server();
-	server.post = lost;
-	const { delivery, fates } = desk(server);
+test('a waiting message is sent when `canSend` allows it', async () => {
+	const server = new FakeServer();
+	server.post = failFetch;
+	const { delivery, results } = startDelivery(server);
 	let isDue = false;
 	let numAsked = 0;
-	delivery.isDue = () => {
+	delivery.canSend = () => {
 		numAsked += 1;
 		return isDue;
 	};
@@ -175,31 +176,31 @@ test('a letter waits until what it follows is over', async () => {
 	const numPosted = server.posted.length;
 	await expect.poll(() => numAsked).toBeGreaterThan(2);
 	expect(server.posted).toHaveLength(numPosted);
-	server.post = taken;
+	server.post = acceptSend;
 	isDue = true;
 
-	await expect.poll(() => fates.at(-1)).toEqual({ kind: 'taken' });
+	await expect.poll(() => results.at(-1)).toEqual({ kind: 'accepted' });
 });
 
-test('nobody brings what another person wrote, nor keeps it after they left', async () => {
-	const server = new Server();
-	const answer = later();
+test('a message belongs to its author, and is not stored again after sign-out', async () => {
+	const server = new FakeServer();
+	const answer = deferResponse();
 	server.post = () => answer.response;
-	const { delivery } = desk(server);
+	const { delivery } = startDelivery(server);
 	const sent = send(delivery, server);
 	await expect.poll(() => server.posted).toHaveLength(1);
-	expect(outbox('bob').letters).toEqual([]);
-	delivery.leave();
+	expect(openOutbox('bob').messages).toEqual([]);
+	delivery.close();
 	localStorage.clear();
-	answer.fail(new TypeError('Failed to fetch'));
+	answer.reject(new TypeError('Failed to fetch'));
 	await sent;
 
 	expect(localStorage).toHaveLength(0);
 });
 
-test('a letter whose delivery broke can be sent again', async () => {
-	const server = new Server();
-	const { delivery, fates } = desk(server);
+test('a message can be sent again after its delivery threw', async () => {
+	const server = new FakeServer();
+	const { delivery, results } = startDelivery(server);
 	const { onsettled } = delivery;
 	delivery.onsettled = () => {
 		throw new Error('A bug.');
@@ -208,35 +209,35 @@ test('a letter whose delivery broke can be sent again', async () => {
 	delivery.onsettled = onsettled;
 	await send(delivery, server);
 
-	expect(fates).toEqual([{ kind: 'taken' }]);
+	expect(results).toEqual([{ kind: 'accepted' }]);
 });
 
-test('a letter that was taken after all does not wait, and is not sent again', async () => {
-	const server = new Server();
-	server.post = lost;
-	const { delivery } = desk(server);
-	let isSaid = false;
-	delivery.isDue = () => false;
-	delivery.isSaid = () => isSaid;
+test('a waiting message that the server has stored is not sent again', async () => {
+	const server = new FakeServer();
+	server.post = failFetch;
+	const { delivery } = startDelivery(server);
+	let isStored = false;
+	delivery.canSend = () => false;
+	delivery.isStored = () => isStored;
 	const sent = send(delivery, server);
 	await expect.poll(() => delivery.waitingIn('c1')?.id).toBe('m1');
 	const numPosted = server.posted.length;
-	isSaid = true;
+	isStored = true;
 	expect(delivery.waitingIn('c1')).toBeNull();
-	expect(delivery.takeBack('m1')).toBeNull();
+	expect(delivery.cancel('m1')).toBeNull();
 	await sent;
 
-	expect(outbox().letters).toEqual([]);
+	expect(openOutbox().messages).toEqual([]);
 	expect(server.posted).toHaveLength(numPosted);
 });
 
-/** A response that comes when the test says so. */
-function later() {
-	let come: (response: Response) => void = () => undefined;
-	let fail: (error: Error) => void = () => undefined;
-	const response = new Promise<Response>((resolve, reject) => {
-		come = resolve;
-		fail = reject;
+/** A response that the test resolves or rejects. */
+function deferResponse() {
+	let resolve: (response: Response) => void = () => undefined;
+	let reject: (error: Error) => void = () => undefined;
+	const response = new Promise<Response>((onresolve, onreject) => {
+		resolve = onresolve;
+		reject = onreject;
 	});
-	return { response, come, fail };
+	return { response, resolve, reject };
 }

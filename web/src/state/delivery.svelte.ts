@@ -1,173 +1,171 @@
 /**
- * Every letter on its way, in whichever conversation. It is kept from Send until the server has
- * taken it; one that finds no server waits, and goes out by itself. It knows nothing of what is
- * on the screen: whoever shows a conversation is told what becomes of its letters.
+ * Delivers the messages of the outbox, in all conversations. A message stays in the outbox until
+ * the server has accepted or refused it; one that finds no server waits and is sent again. It does
+ * not know what is on the screen: callbacks report the results.
  */
-import { failureOf, type Api } from '$/api/client';
+import { shortBackoff, type Backoff } from '$/api/backoff';
+import type { Api } from '$/api/client';
+import { toFailure } from '$/api/http';
 import type { Failure } from '$/api/wire';
-import { bodyOf, type Letter } from '$/state/letter';
-import type { Outbox } from '$/state/outbox';
-import { backOff, type Pause } from '$/api/pause';
+import type { Outbox, OutgoingMessage } from '$/state/outbox';
+import { buildSendBody } from '$/state/sendBody';
 import { Turn } from '$/turn/turn.svelte';
 
-/**
- * `taken`: its turn has begun, now or when it was sent before. `waiting`: there is no server to be
- * found. `returned`: the server will not have it, or its writer thought better of it.
- */
-export type Fate =
-	{ kind: 'taken' } | { kind: 'waiting' } | { kind: 'returned'; failure: Failure | null };
+/** `waiting`: the server is unreachable. `refused` without a failure: the person stopped it. */
+export type DeliveryResult =
+	{ kind: 'accepted' } | { kind: 'waiting' } | { kind: 'refused'; failure: Failure | null };
 
 export class Delivery {
-	waiting = $state.raw<Letter[]>([]);
+	waiting = $state.raw<OutgoingMessage[]>([]);
 
-	/** Whether a letter that waits may go out now, as far as the screen is concerned. */
-	isDue: (letter: Letter) => boolean = () => true;
-	/** Whether a letter that waits has been taken after all, and only the answer to it was lost. */
-	isSaid: (letter: Letter) => boolean = () => false;
-	/** Called when a letter that has waited sets out. */
-	onposted: (letter: Letter, turn: Turn) => void = () => undefined;
-	/** Called when the fate of a letter is known. True if somebody looks at its turn. */
-	onsettled: (letter: Letter, fate: Fate) => boolean = () => false;
+	/** Whether the screen allows a waiting message to be sent now. */
+	canSend: (outgoing: OutgoingMessage) => boolean = () => true;
+	/** Whether the server has accepted a waiting message, and only its response was lost. */
+	isStored: (outgoing: OutgoingMessage) => boolean = () => false;
+	/** Called when a waiting message is sent. */
+	onsend: (outgoing: OutgoingMessage, turn: Turn) => void = () => undefined;
+	/** Called with each result. Returns whether the turn is shown somewhere. */
+	onsettled: (outgoing: OutgoingMessage, result: DeliveryResult) => boolean = () => false;
 
 	#api: Api;
 	#outbox: Outbox;
-	#pause: Pause;
-	#left = new AbortController();
-	/** The letters this tab carries, or stands in line to; and the turn, while one is being posted. */
-	#carried = new Map<string, Turn | null>();
+	#backoff: Backoff;
+	#closed = new AbortController();
+	/** The messages that this tab delivers or waits to deliver, with the turn while one is sent. */
+	#deliveries = new Map<string, Turn | null>();
 
-	constructor(api: Api, outbox: Outbox, pause: Pause = backOff) {
+	constructor(api: Api, outbox: Outbox, backoff: Backoff = shortBackoff) {
 		this.#api = api;
 		this.#outbox = outbox;
-		this.#pause = pause;
+		this.#backoff = backoff;
 	}
 
-	/** Goes on with what was on its way when the page was left. */
-	begin(): void {
-		this.#outbox.watch(() => this.#look(), this.#left.signal);
-		for (const { id } of this.#outbox.letters) void this.#carry(id, null);
+	/** Delivers the messages that were left in the outbox when the page was closed. */
+	start(): void {
+		this.#outbox.watch(() => this.#readOutbox(), this.#closed.signal);
+		for (const { id } of this.#outbox.messages) void this.#deliver(id, null);
 	}
 
-	/** Brings a letter to the server, by a turn that may be looked at. Ends when it is settled. */
-	async send(letter: Letter, turn: Turn): Promise<void> {
-		this.#outbox.keep(letter);
-		await this.#carry(letter.id, turn);
+	/** Sends a message with this turn. Resolves when the result is known. */
+	async send(outgoing: OutgoingMessage, turn: Turn): Promise<void> {
+		this.#outbox.put(outgoing);
+		await this.#deliver(outgoing.id, turn);
 	}
 
-	/** The letter that waits in a conversation; with null, one that will begin one. */
-	waitingIn(conversationId: string | null): Letter | null {
-		const isHere = (letter: Letter) => letter.conversationId === conversationId;
-		return this.waiting.find((letter) => isHere(letter) && !this.isSaid(letter)) ?? null;
+	/** The message that waits in a conversation. Null stands for a new conversation. */
+	waitingIn(conversationId: string | null): OutgoingMessage | null {
+		const isHere = (one: OutgoingMessage) => one.conversationId === conversationId;
+		return this.waiting.find((one) => isHere(one) && !this.isStored(one)) ?? null;
 	}
 
-	/** What is being posted to a conversation just now. */
-	postedTo(conversationId: string): { letter: Letter; turn: Turn } | null {
-		for (const [id, turn] of this.#carried) {
-			const letter = this.#outbox.find(id);
-			if (turn !== null && letter?.conversationId === conversationId) return { letter, turn };
+	/** The message that is being sent to a conversation now. */
+	sendingTo(conversationId: string): { outgoing: OutgoingMessage; turn: Turn } | null {
+		for (const [id, turn] of this.#deliveries) {
+			const outgoing = this.#outbox.find(id);
+			if (turn !== null && outgoing?.conversationId === conversationId) return { outgoing, turn };
 		}
 		return null;
 	}
 
-	/** Null if it no longer waits: then it is too late. */
-	takeBack(id: string): Letter | null {
-		const letter = this.#outbox.find(id);
-		if (!letter?.isWaiting || this.isSaid(letter)) return null;
-		this.#drop(id);
-		return letter;
+	/** Removes a waiting message and returns it. Null if it no longer waits. */
+	cancel(id: string): OutgoingMessage | null {
+		const outgoing = this.#outbox.find(id);
+		if (!outgoing?.isWaiting || this.isStored(outgoing)) return null;
+		this.#remove(id);
+		return outgoing;
 	}
 
-	/** What has not arrived stays in the outbox, for whoever comes next. */
-	leave(): void {
-		this.#left.abort();
-		for (const turn of this.#carried.values()) turn?.abandon();
+	/** Undelivered messages stay in the outbox. */
+	close(): void {
+		this.#closed.abort();
+		for (const turn of this.#deliveries.values()) turn?.abort();
 	}
 
-	/** One tab at a time carries a letter; where it fails to, the next in line goes on. */
-	async #carry(id: string, turn: Turn | null): Promise<void> {
-		if (this.#carried.has(id)) return;
-		this.#carried.set(id, turn);
+	/** A lock lets one tab at a time deliver a message; if that tab closes, the next takes over. */
+	async #deliver(id: string, turn: Turn | null): Promise<void> {
+		if (this.#deliveries.has(id)) return;
+		this.#deliveries.set(id, turn);
 		try {
-			await alone(id, this.#left.signal, () => this.#deliver(id, turn));
+			await withLock(id, this.#closed.signal, () => this.#sendUntilSettled(id, turn));
 		} finally {
-			this.#carried.delete(id);
+			this.#deliveries.delete(id);
 		}
 	}
 
-	async #deliver(id: string, first: Turn | null): Promise<void> {
+	async #sendUntilSettled(id: string, firstTurn: Turn | null): Promise<void> {
 		const written = this.#find(id);
-		if (written !== null && first !== null && (await this.#post(written, first))) return;
-		this.#mark(id, true);
-		for (let tries = 0; this.#find(id) !== null; tries++) {
-			await this.#pause(tries, this.#left.signal);
-			if (this.#find(id) === null || !(await this.#isServerThere())) continue;
-			const letter = this.#find(id);
-			if (letter !== null && this.isSaid(letter)) return this.#drop(id);
-			if (letter === null || !this.isDue(letter)) continue;
-			const turn = new Turn(this.#api, { body: bodyOf(letter) });
-			this.#mark(id, false);
-			this.onposted(letter, turn);
-			if (await this.#post(letter, turn)) return;
+		if (written !== null && firstTurn !== null && (await this.#send(written, firstTurn))) return;
+		this.#setWaiting(id, true);
+		for (let numTries = 0; this.#find(id) !== null; numTries++) {
+			await this.#backoff(numTries, this.#closed.signal);
+			if (this.#find(id) === null || !(await this.#isServerUp())) continue;
+			const outgoing = this.#find(id);
+			if (outgoing !== null && this.isStored(outgoing)) return this.#remove(id);
+			if (outgoing === null || !this.canSend(outgoing)) continue;
+			const turn = new Turn(this.#api, { body: buildSendBody(outgoing) });
+			this.#setWaiting(id, false);
+			this.onsend(outgoing, turn);
+			if (await this.#send(outgoing, turn)) return;
 		}
 	}
 
-	/** False if the letter has to wait. */
-	async #post(letter: Letter, turn: Turn): Promise<boolean> {
-		const { id } = letter;
-		this.#carried.set(id, turn);
+	/** Returns false if the message has to wait. */
+	async #send(outgoing: OutgoingMessage, turn: Turn): Promise<boolean> {
+		const { id } = outgoing;
+		this.#deliveries.set(id, turn);
 		void turn.run();
-		const fate = fateOf(await turn.taken, turn.failure);
-		this.#carried.set(id, null);
-		if (this.#left.signal.aborted) return true;
-		if (fate.kind === 'waiting') this.#mark(id, true);
-		else this.#outbox.drop(id);
-		if (!this.onsettled(letter, fate)) turn.leave();
-		return fate.kind !== 'waiting';
+		const result = toResult(await turn.accepted, turn.failure);
+		this.#deliveries.set(id, null);
+		if (this.#closed.signal.aborted) return true;
+		if (result.kind === 'waiting') this.#setWaiting(id, true);
+		else this.#outbox.remove(id);
+		if (!this.onsettled(outgoing, result)) turn.detach();
+		return result.kind !== 'waiting';
 	}
 
-	async #isServerThere(): Promise<boolean> {
+	async #isServerUp(): Promise<boolean> {
 		try {
-			await this.#api.status();
+			await this.#api.getStatus();
 			return true;
 		} catch (error) {
-			return failureOf(error).code !== 'unreachable';
+			return toFailure(error).code !== 'unreachable';
 		}
 	}
 
-	#drop(id: string): void {
-		this.#outbox.drop(id);
-		this.#look();
+	#remove(id: string): void {
+		this.#outbox.remove(id);
+		this.#readOutbox();
 	}
 
-	#mark(id: string, isWaiting: boolean): void {
-		const letter = this.#find(id);
-		if (letter !== null) this.#outbox.keep({ ...letter, isWaiting });
-		this.#look();
+	#setWaiting(id: string, isWaiting: boolean): void {
+		const outgoing = this.#find(id);
+		if (outgoing !== null) this.#outbox.put({ ...outgoing, isWaiting });
+		this.#readOutbox();
 	}
 
-	/** Null when it was taken back, or arrived from another tab, or is no business of ours any more. */
-	#find(id: string): Letter | null {
-		return this.#left.signal.aborted ? null : this.#outbox.find(id);
+	/** Null if it was cancelled, if another tab delivered it, or after `close`. */
+	#find(id: string): OutgoingMessage | null {
+		return this.#closed.signal.aborted ? null : this.#outbox.find(id);
 	}
 
-	#look(): void {
-		if (this.#left.signal.aborted) return;
-		this.waiting = this.#outbox.letters.filter(({ isWaiting }) => isWaiting);
-		for (const { id } of this.waiting) void this.#carry(id, null);
+	#readOutbox(): void {
+		if (this.#closed.signal.aborted) return;
+		this.waiting = this.#outbox.messages.filter(({ isWaiting }) => isWaiting);
+		for (const { id } of this.waiting) void this.#deliver(id, null);
 	}
 }
 
-function fateOf(isTaken: boolean, failure: Failure | null): Fate {
-	if (isTaken) return { kind: 'taken' };
-	return failure?.code === 'unreachable' ? { kind: 'waiting' } : { kind: 'returned', failure };
+function toResult(isAccepted: boolean, failure: Failure | null): DeliveryResult {
+	if (isAccepted) return { kind: 'accepted' };
+	return failure?.code === 'unreachable' ? { kind: 'waiting' } : { kind: 'refused', failure };
 }
 
-/** Browsers have locks only where the connection is safe. Without one the server takes two copies for one. */
-async function alone(id: string, left: AbortSignal, what: () => Promise<void>): Promise<void> {
-	if (!('locks' in navigator)) return what();
+/** Browsers have locks on https and localhost only. Without a lock the server drops the duplicate. */
+async function withLock(id: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
+	if (!('locks' in navigator)) return run();
 	try {
-		await navigator.locks.request(`hitsend.letter.${id}`, { signal: left }, what);
+		await navigator.locks.request(`hitsend.letter.${id}`, { signal }, run);
 	} catch (error) {
-		if (!left.aborted) throw error;
+		if (!signal.aborted) throw error;
 	}
 }

@@ -7,49 +7,49 @@ const drafts = new Drafts(localStorage, 'ada');
 
 beforeEach(() => localStorage.clear());
 
-test('a tab where nothing was written leaves what another has kept', () => {
+test('a tab without changes does not overwrite the draft of another tab', () => {
 	const idle = new Draft(drafts, () => null);
 	const busy = new Draft(drafts, () => null);
 	busy.text = 'Written in the other tab.';
 	busy.flush();
 	idle.flush();
 
-	expect(drafts.of(null)).toBe('Written in the other tab.');
+	expect(drafts.get(null)).toBe('Written in the other tab.');
 });
 
-test('a draft moves with its conversation and leaves nothing behind', () => {
-	let home: string | null = null;
-	const draft = new Draft(drafts, () => home);
+test('a draft moves with its conversation, and the old entry is deleted', () => {
+	let conversationId: string | null = null;
+	const draft = new Draft(drafts, () => conversationId);
 	draft.text = 'And then?';
 	draft.flush();
-	home = 'c1';
+	conversationId = 'c1';
 	draft.flush();
 
-	expect(drafts.of(null)).toBe('');
-	expect(drafts.of('c1')).toBe('And then?');
+	expect(drafts.get(null)).toBe('');
+	expect(drafts.get('c1')).toBe('And then?');
 });
 
-test('an empty draft that moves does not erase what another tab has begun', () => {
-	let home: string | null = null;
-	const draft = new Draft(drafts, () => home);
-	drafts.keep(null, 'Begun elsewhere.');
-	home = 'c1';
+test('an empty draft that moves does not erase the draft of another tab', () => {
+	let conversationId: string | null = null;
+	const draft = new Draft(drafts, () => conversationId);
+	drafts.set(null, 'Begun elsewhere.');
+	conversationId = 'c1';
 	draft.flush();
 
-	expect(drafts.of(null)).toBe('Begun elsewhere.');
-	expect(drafts.of('c1')).toBe('');
+	expect(drafts.get(null)).toBe('Begun elsewhere.');
+	expect(drafts.get('c1')).toBe('');
 });
 
-test('what is written in a temporary chat is kept in no storage', () => {
-	let home: string | null = null;
+test('a draft in a temporary chat is not stored', () => {
+	let conversationId: string | null = null;
 	const draft = new Draft(
 		drafts,
-		() => home,
+		() => conversationId,
 		() => false
 	);
 	draft.text = 'Between us.';
 	draft.flush();
-	home = 'c1';
+	conversationId = 'c1';
 	draft.flush();
 
 	expect(draft.text).toBe('Between us.');

@@ -1,30 +1,30 @@
-/**
- * What is being written in one conversation. Storage hears of it soon, not at every key, and never
- * where the conversation is to leave nothing behind.
- */
-import { before, type Drafts } from '$/state/drafts';
+/** The draft of one conversation. Writes to storage are debounced, and skipped for temporary chats. */
+import { prepend, type Drafts } from '$/state/drafts';
 
-const SOON_MS = 300;
+const DEBOUNCE_MS = 300;
 
 export class Draft {
 	#text = $state('');
 	#drafts: Drafts;
-	#home: () => string | null;
-	#isKept: () => boolean;
-	/** Where it was kept last. A new conversation is given its id while somebody writes. */
-	#keptAt: string | null;
-	/** As it was kept last, by this tab. What another has written since is not ours to erase. */
-	#kept: string;
+	#conversationId: () => string | null;
+	#isStorable: () => boolean;
+	/** Where it was stored last: a new conversation gets its id while its draft is written. */
+	#storedUnder: string | null;
+	/** What this tab stored last. Text that another tab stored since is not overwritten. */
+	#storedText: string;
 	#timer: ReturnType<typeof setTimeout> | null = null;
 
-	/** `home` tells the id of the conversation, null before it has one. */
-	constructor(drafts: Drafts, home: () => string | null, isKept: () => boolean = () => true) {
+	constructor(
+		drafts: Drafts,
+		conversationId: () => string | null,
+		isStorable: () => boolean = () => true
+	) {
 		this.#drafts = drafts;
-		this.#home = home;
-		this.#isKept = isKept;
-		this.#keptAt = home();
-		this.#kept = drafts.of(this.#keptAt);
-		this.#text = this.#kept;
+		this.#conversationId = conversationId;
+		this.#isStorable = isStorable;
+		this.#storedUnder = conversationId();
+		this.#storedText = drafts.get(this.#storedUnder);
+		this.#text = this.#storedText;
 	}
 
 	get text(): string {
@@ -33,23 +33,23 @@ export class Draft {
 	set text(text: string) {
 		this.#text = text;
 		if (text === '') this.flush();
-		else this.#timer ??= setTimeout(() => this.flush(), SOON_MS);
+		else this.#timer ??= setTimeout(() => this.flush(), DEBOUNCE_MS);
 	}
 
-	/** Words that could not be said come back before what was written since. */
-	giveBack(text: string): void {
-		this.text = before(text, this.#text);
+	/** Puts back the text of a refused message, before what was written since. */
+	restore(text: string): void {
+		this.text = prepend(text, this.#text);
 	}
 
 	flush(): void {
 		if (this.#timer !== null) clearTimeout(this.#timer);
 		this.#timer = null;
-		const [home, last] = [this.#home(), this.#keptAt];
-		const isMoved = home !== last;
-		const text = this.#isKept() ? this.#text : '';
-		if (isMoved && this.#drafts.of(last) === this.#kept) this.#drafts.keep(last, '');
-		if (text !== this.#kept || (isMoved && text !== '')) this.#drafts.keep(home, text);
-		this.#keptAt = home;
-		this.#kept = text;
+		const [id, lastId] = [this.#conversationId(), this.#storedUnder];
+		const hasMoved = id !== lastId;
+		const text = this.#isStorable() ? this.#text : '';
+		if (hasMoved && this.#drafts.get(lastId) === this.#storedText) this.#drafts.set(lastId, '');
+		if (text !== this.#storedText || (hasMoved && text !== '')) this.#drafts.set(id, text);
+		this.#storedUnder = id;
+		this.#storedText = text;
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * What a person has written and not yet sent, by conversation. It outlives a reload, a closed
- * tab and a dead battery; it does not outlive signing out. Of temporary chats nothing is kept here.
+ * Unsent drafts by conversation, in localStorage until sign-out. Drafts of temporary chats are never
+ * stored.
  */
 const NEW = 'new';
 
@@ -13,25 +13,25 @@ export class Drafts {
 		this.#prefix = `hitsend.draft.${userId}.`;
 	}
 
-	/** `null` is the conversation that has not begun. */
-	of(conversationId: string | null): string {
+	/** Null stands for a new conversation. */
+	get(conversationId: string | null): string {
 		return this.#storage.getItem(this.#key(conversationId)) ?? '';
 	}
 
-	keep(conversationId: string | null, text: string): void {
+	set(conversationId: string | null, text: string): void {
 		const key = this.#key(conversationId);
 		try {
 			if (text === '') this.#storage.removeItem(key);
 			else this.#storage.setItem(key, text);
 		} catch (error) {
-			// The browser keeps nothing (private, or full): the draft lives as long as the page.
+			// Storage is off or full: the draft lives as long as the page.
 			if (!(error instanceof DOMException)) throw error;
 		}
 	}
 
-	/** Words that could not be said come back before what was written since. */
-	giveBack(conversationId: string | null, text: string): void {
-		this.keep(conversationId, before(text, this.of(conversationId)));
+	/** Puts back the text of a refused message, before what was written since. */
+	restore(conversationId: string | null, text: string): void {
+		this.set(conversationId, prepend(text, this.get(conversationId)));
 	}
 
 	#key(conversationId: string | null): string {
@@ -39,6 +39,6 @@ export class Drafts {
 	}
 }
 
-export function before(text: string, written: string): string {
-	return written === '' ? text : `${text}\n\n${written}`;
+export function prepend(text: string, draft: string): string {
+	return draft === '' ? text : `${text}\n\n${draft}`;
 }

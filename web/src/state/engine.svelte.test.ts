@@ -23,6 +23,7 @@ const SMALL: Model = {
 	quantisation: 'Q4_1',
 	num_bytes: 98_000_000,
 	can_call_tools: false,
+	has_room_beside: false,
 	num_tokens_per_s: null,
 	good_at: ['short_answers']
 };
@@ -36,17 +37,17 @@ const OFFER: Offer = {
 	good_at: [],
 	is_here: false
 };
-const COMING: Download = { name: 'big', num_done_bytes: 1, num_bytes: 9, problem: null };
+const DOWNLOAD: Download = { name: 'big', num_done_bytes: 1, num_bytes: 9, problem: null };
 
-let asked: string[] = [];
+let requests: string[] = [];
 let status: Status | null | 'silent' = READY;
 let models: Model[] = [SMALL];
 let refusal: Response | null = null;
 
 const api = new Api((path, init) => {
 	if (status === null) return Promise.reject(new TypeError('Failed to fetch'));
-	if (status === 'silent') return silence(init?.signal);
-	asked.push(`${init?.method ?? 'GET'} ${path.replace('/backend-api/', '')}`);
+	if (status === 'silent') return neverRespond(init?.signal);
+	requests.push(`${init?.method ?? 'GET'} ${path.replace('/backend-api/', '')}`);
 	if (init?.method !== 'GET') {
 		return Promise.resolve(refusal ?? new Response(null, { status: 204 }));
 	}
@@ -54,24 +55,24 @@ const api = new Api((path, init) => {
 	return Promise.resolve(Response.json(body));
 });
 
-/** As `fetch` waits for a server that never answers. */
-function silence(left: AbortSignal | null | undefined): Promise<never> {
+/** A `fetch` whose response never comes. */
+function neverRespond(signal: AbortSignal | null | undefined): Promise<never> {
 	return new Promise((_, reject) => {
-		left?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+		signal?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
 	});
 }
 
-const numStatusAsked = () => asked.filter((one) => one === 'GET status').length;
+const countStatusRequests = () => requests.filter((one) => one === 'GET status').length;
 
 let end: () => void = () => undefined;
-function watched(): Engine {
+function startPolling(): Engine {
 	const engine = new Engine(api, localStorage);
-	end = engine.watch();
+	end = engine.poll();
 	return engine;
 }
 
 beforeEach(() => {
-	asked = [];
+	requests = [];
 	status = READY;
 	models = [SMALL];
 	refusal = null;
@@ -83,53 +84,53 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-test('an engine that is at rest is asked about rarely', async () => {
-	const engine = watched();
+test('an idle engine is polled slowly', async () => {
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(29_000);
 
-	expect(numStatusAsked()).toBe(1);
+	expect(countStatusRequests()).toBe(1);
 	expect(engine.modelTitle).toBe('Small');
 	expect(engine.offers).toEqual([OFFER]);
 });
 
-test('a download is followed closely, and no longer once it is over', async () => {
-	status = { ...READY, downloads: [COMING] };
-	const engine = watched();
+test('the status is polled fast during a download', async () => {
+	status = { ...READY, downloads: [DOWNLOAD] };
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(5_000);
-	expect(engine.downloads).toEqual([COMING]);
-	expect(numStatusAsked()).toBe(4);
-	status = { ...READY, downloads: [{ ...COMING, num_done_bytes: 9 }] };
+	expect(engine.downloads).toEqual([DOWNLOAD]);
+	expect(countStatusRequests()).toBe(4);
+	status = { ...READY, downloads: [{ ...DOWNLOAD, num_done_bytes: 9 }] };
 	models = [SMALL, BIG];
 	await vi.advanceTimersByTimeAsync(20_000);
 
 	expect(engine.downloads).toEqual([]);
 	expect(engine.models).toEqual([SMALL, BIG]);
-	expect(numStatusAsked()).toBe(5);
+	expect(countStatusRequests()).toBe(5);
 });
 
-test('a download that failed stays to be read, and is not asked about all the time', async () => {
-	status = { ...READY, downloads: [{ ...COMING, problem: 'The disk is full.' }] };
-	const engine = watched();
+test('a failed download stays listed, and is polled slowly', async () => {
+	status = { ...READY, downloads: [{ ...DOWNLOAD, problem: 'The disk is full.' }] };
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(20_000);
 
 	expect(engine.downloads[0]?.problem).toBe('The disk is full.');
-	expect(numStatusAsked()).toBe(1);
+	expect(countStatusRequests()).toBe(1);
 });
 
-test('while somebody waits for an answer the engine is asked often', async () => {
-	const engine = watched();
+test('pollFast polls fast until it is ended', async () => {
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(100);
-	const calm = engine.hurry();
+	const endFast = engine.pollFast();
 	await vi.advanceTimersByTimeAsync(3_100);
-	expect(numStatusAsked()).toBe(4);
-	calm();
+	expect(countStatusRequests()).toBe(4);
+	endFast();
 	await vi.advanceTimersByTimeAsync(20_000);
 
-	expect(numStatusAsked()).toBe(5);
+	expect(countStatusRequests()).toBe(5);
 });
 
-test('one lost question is no proof, two are; the model keeps its name meanwhile', async () => {
-	const engine = watched();
+test('two failures make the server unreachable, one does not; the model title stays', async () => {
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(100);
 	status = null;
 	await engine.refresh();
@@ -143,10 +144,10 @@ test('one lost question is no proof, two are; the model keeps its name meanwhile
 	expect(engine.isReachable).toBe(true);
 });
 
-test('a connection that loses every other question does not flap', async () => {
-	const busy = { ...READY, downloads: [COMING] };
+test('a connection that loses every other request stays reachable', async () => {
+	const busy = { ...READY, downloads: [DOWNLOAD] };
 	status = busy;
-	const engine = watched();
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(100);
 	const seen = new Set<boolean>();
 	for (let i = 0; i < 6; i += 1) {
@@ -158,9 +159,9 @@ test('a connection that loses every other question does not flap', async () => {
 	expect([...seen]).toEqual([true]);
 });
 
-test('a server that never answers is not waited for for ever', async () => {
+test('a server that never answers times out', async () => {
 	status = 'silent';
-	const engine = watched();
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(25_000);
 	expect(engine.isReachable).toBe(false);
 	status = READY;
@@ -169,8 +170,8 @@ test('a server that never answers is not waited for for ever', async () => {
 	expect(engine.isReachable).toBe(true);
 });
 
-test('being connected again is noticed at once', async () => {
-	const engine = watched();
+test('the status is fetched when the browser is online again', async () => {
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(100);
 	status = { ...READY, state: 'restarting' };
 	dispatchEvent(new Event('online'));
@@ -179,26 +180,26 @@ test('being connected again is noticed at once', async () => {
 	expect(engine.status?.state).toBe('restarting');
 });
 
-test('a chosen model is asked for, also after a reload, until it is gone', async () => {
+test('a chosen model survives a reload until it is removed', async () => {
 	models = [SMALL, BIG];
-	const engine = watched();
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(0);
 	engine.chosen = 'big';
-	expect(engine.inUse).toEqual(BIG);
+	expect(engine.activeModel).toEqual(BIG);
 	end();
 
-	const reloaded = watched();
+	const reloaded = startPolling();
 	await vi.advanceTimersByTimeAsync(0);
 	expect(reloaded.chosen).toBe('big');
 	models = [SMALL];
 	await reloaded.refresh();
 	expect(reloaded.chosen).toBe('auto');
-	expect(reloaded.inUse).toEqual(SMALL);
+	expect(reloaded.activeModel).toEqual(SMALL);
 });
 
-test('choosing the standard model follows whatever is the standard later', async () => {
+test('choosing the default model means `auto`', async () => {
 	models = [SMALL, BIG];
-	const engine = watched();
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(0);
 	engine.chosen = 'big';
 	engine.chosen = 'small';
@@ -207,18 +208,18 @@ test('choosing the standard model follows whatever is the standard later', async
 	expect(localStorage).toHaveLength(0);
 });
 
-test('fetching a model is asked for once and followed from then on', async () => {
-	const engine = watched();
+test('pulling a model shows its download', async () => {
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(0);
-	status = { ...READY, downloads: [COMING] };
+	status = { ...READY, downloads: [DOWNLOAD] };
 	await engine.pull('big');
 
-	expect(asked).toContain('POST models/big/pull');
-	expect(engine.downloads).toEqual([COMING]);
+	expect(requests).toContain('POST models/big/pull');
+	expect(engine.downloads).toEqual([DOWNLOAD]);
 });
 
-test('what cannot be removed says why', async () => {
-	const engine = watched();
+test('a refused removal throws the reason', async () => {
+	const engine = startPolling();
 	await vi.advanceTimersByTimeAsync(0);
 	const error = { message: 'This model is in use.', code: 'conflict' };
 	refusal = Response.json({ error }, { status: 409 });

@@ -1,29 +1,30 @@
 /**
- * How the engine is, which models it has and which it could fetch. Asks often while something
- * is under way, rarely otherwise, and not at all while nobody looks.
+ * The engine's status, its models, and the models it can download. Polls fast while something is
+ * under way, slowly otherwise, and not at all while the tab is hidden.
  */
-import { ApiError, Unreachable, type Api } from '$/api/client';
+import type { Api } from '$/api/client';
+import { ApiError, Unreachable } from '$/api/http';
 import type { Download, Model, Offer, Status } from '$/api/wire';
 
-const SOON_MS = 1_500;
-const LATER_MS = 30_000;
+const FAST_POLL_MS = 1_500;
+const SLOW_POLL_MS = 30_000;
 const KEY = 'hitsend.model';
 const AUTO = 'auto';
 
 export class Engine {
 	status = $state.raw<Status | null>(null);
-	/** Whether the server answers at all. While online one lost question is no proof, two are. */
+	/** Whether the server answers. While the browser is online it takes two failures to say no. */
 	isReachable = $state(true);
 	models = $state.raw<Model[]>([]);
-	/** What the server knows how to fetch, whether it is here already or not. */
+	/** The models that the server can download, including downloaded ones. */
 	offers = $state.raw<Offer[]>([]);
 
 	#chosen = $state(AUTO);
 
 	downloads = $derived(this.status?.downloads.filter(isUnfinished) ?? []);
 	isSettled = $derived(this.status?.state === 'ready' && !this.downloads.some(isMoving));
-	/** The model the next message will be answered by. */
-	inUse = $derived.by(() => {
+	/** The model that answers the next message. */
+	activeModel = $derived.by(() => {
 		const standard = this.models.find(({ name }) => name === this.status?.model);
 		return (
 			this.models.find(({ name }) => name === this.#chosen) ??
@@ -32,15 +33,15 @@ export class Engine {
 			null
 		);
 	});
-	modelTitle = $derived(this.inUse?.title ?? this.status?.model ?? '');
+	modelTitle = $derived(this.activeModel?.title ?? this.status?.model ?? '');
 
 	#api: Api;
 	#storage: Storage | null;
-	/** How the engine was when the models were asked for. */
-	#modelsOf: Status | null = null;
-	#numLost = 0;
-	#numHurried = 0;
-	#askNow: () => void = () => undefined;
+	/** The status at the time of the last models request. */
+	#statusOfModels: Status | null = null;
+	#numFailures = 0;
+	#numFastPollers = 0;
+	#pollNow: () => void = () => undefined;
 
 	constructor(api: Api, storage: Storage | null = null) {
 		this.#api = api;
@@ -48,7 +49,7 @@ export class Engine {
 		this.#chosen = storage?.getItem(KEY) ?? AUTO;
 	}
 
-	/** What the next message asks for: a model's name, or `auto` for whichever is the standard. */
+	/** A model's name, or `auto` for the default model. */
 	get chosen(): string {
 		return this.#chosen;
 	}
@@ -57,94 +58,94 @@ export class Engine {
 		this.#chosen = this.models.some((model) => model.is_default && model.name === name)
 			? AUTO
 			: name;
-		keep(this.#storage, this.#chosen);
+		storeChoice(this.#storage, this.#chosen);
 	}
 
-	/** Asks again and again. Returns what ends it. */
-	watch(): () => void {
+	/** Polls the status until the returned function is called. */
+	poll(): () => void {
 		let timer: ReturnType<typeof setTimeout> | undefined;
-		let isAsking = false;
-		let isOver = false;
-		const ask = async () => {
-			if (isAsking) return;
+		let isPending = false;
+		let isStopped = false;
+		const request = async () => {
+			if (isPending) return;
 			clearTimeout(timer);
-			isAsking = true;
-			await this.#askStatus();
-			isAsking = false;
-			if (!isOver && isLookedAt()) timer = setTimeout(() => void ask(), this.#restMs());
+			isPending = true;
+			await this.#fetchStatus();
+			isPending = false;
+			if (!isStopped && isVisible()) timer = setTimeout(() => void request(), this.#intervalMs());
 		};
-		this.#askNow = () => void ask();
-		const unlisten = listen(this.#askNow);
-		this.#askNow();
+		this.#pollNow = () => void request();
+		const unlisten = watchReturn(this.#pollNow);
+		this.#pollNow();
 		return () => {
-			isOver = true;
-			this.#askNow = () => undefined;
+			isStopped = true;
+			this.#pollNow = () => undefined;
 			clearTimeout(timer);
 			unlisten();
 		};
 	}
 
-	/** Asks often, until what this returns is called: somebody waits for an answer. */
-	hurry(): () => void {
-		this.#numHurried += 1;
-		this.#askNow();
-		return () => (this.#numHurried -= 1);
+	/** Polls fast until the returned function is called. */
+	pollFast(): () => void {
+		this.#numFastPollers += 1;
+		this.#pollNow();
+		return () => (this.#numFastPollers -= 1);
 	}
 
-	/** Asks for everything again, now. */
+	/** Fetches the status and the models now. */
 	async refresh(): Promise<void> {
 		await this.#attempt(async () => {
-			this.status = await this.#api.status();
-			await this.#askModels();
+			this.status = await this.#api.getStatus();
+			await this.#fetchModels();
 		});
 	}
 
-	/** Begins to fetch a model; `downloads` tells how far it is. Throws what the server refuses. */
+	/** Starts the download of a model. Throws if the server refuses. */
 	async pull(name: string): Promise<void> {
 		await this.#api.pullModel(name);
 		await this.refresh();
-		this.#askNow();
+		this.#pollNow();
 	}
 
-	/** Takes a model's weights from the server. Throws what the server refuses. */
+	/** Deletes a model's weights. Throws if the server refuses. */
 	async remove(name: string): Promise<void> {
 		await this.#api.removeModel(name);
 		await this.refresh();
 	}
 
-	async #askStatus(): Promise<void> {
+	async #fetchStatus(): Promise<void> {
 		await this.#attempt(async () => {
-			this.status = await this.#api.status();
-			if (isAnother(this.#modelsOf, this.status)) await this.#askModels();
+			this.status = await this.#api.getStatus();
+			if (mayHaveNewModels(this.#statusOfModels, this.status)) await this.#fetchModels();
 		});
 	}
 
-	async #askModels(): Promise<void> {
+	async #fetchModels(): Promise<void> {
 		const { status } = this;
-		const { models, offers } = await this.#api.models();
-		this.#modelsOf = status;
+		const { models, offers } = await this.#api.listModels();
+		this.#statusOfModels = status;
 		this.models = models;
 		this.offers = offers;
 		if (!models.some(({ name }) => name === this.#chosen)) this.#chosen = AUTO;
 	}
 
-	/** A proxy that answers for a server that is gone answers with 5xx. */
-	async #attempt(what: () => Promise<void>): Promise<void> {
+	/** A 5xx may come from a proxy whose server is down. */
+	async #attempt(request: () => Promise<void>): Promise<void> {
 		try {
-			await what();
-			this.#numLost = 0;
+			await request();
+			this.#numFailures = 0;
 			this.isReachable = true;
 		} catch (error) {
 			if (!(error instanceof Unreachable || error instanceof ApiError)) throw error;
 			if (error instanceof ApiError && error.status < 500) return;
-			this.#numLost += 1;
-			this.isReachable = this.#numLost < 2 && navigator.onLine;
+			this.#numFailures += 1;
+			this.isReachable = this.#numFailures < 2 && navigator.onLine;
 		}
 	}
 
-	#restMs(): number {
-		const isCalm = this.isSettled && this.#numHurried === 0 && this.#numLost === 0;
-		return isCalm ? LATER_MS : SOON_MS;
+	#intervalMs(): number {
+		const isCalm = this.isSettled && this.#numFastPollers === 0 && this.#numFailures === 0;
+		return isCalm ? SLOW_POLL_MS : FAST_POLL_MS;
 	}
 }
 
@@ -156,8 +157,8 @@ function isMoving({ problem }: Download): boolean {
 	return problem === null;
 }
 
-/** Whether the models may have changed between the two: another one answers, or one has come. */
-function isAnother(before: Status | null, now: Status): boolean {
+/** Whether the models may have changed: another model answers, or a download has ended. */
+function mayHaveNewModels(before: Status | null, now: Status): boolean {
 	const names = (status: Status) => status.downloads.filter(isUnfinished).map(({ name }) => name);
 	return (
 		before === null ||
@@ -167,27 +168,27 @@ function isAnother(before: Status | null, now: Status): boolean {
 	);
 }
 
-function isLookedAt(): boolean {
+function isVisible(): boolean {
 	return document.visibilityState !== 'hidden';
 }
 
-/** Somebody who comes back, or whose connection changes, wants to know how things are. */
-function listen(ask: () => void): () => void {
-	const look = () => {
-		if (isLookedAt()) ask();
+/** Calls back when the tab becomes visible or the connection changes. */
+function watchReturn(callback: () => void): () => void {
+	const check = () => {
+		if (isVisible()) callback();
 	};
-	addEventListener('online', look);
-	addEventListener('offline', look);
-	document.addEventListener('visibilitychange', look);
+	addEventListener('online', check);
+	addEventListener('offline', check);
+	document.addEventListener('visibilitychange', check);
 	return () => {
-		removeEventListener('online', look);
-		removeEventListener('offline', look);
-		document.removeEventListener('visibilitychange', look);
+		removeEventListener('online', check);
+		removeEventListener('offline', check);
+		document.removeEventListener('visibilitychange', check);
 	};
 }
 
-/** A browser that keeps nothing (private, full) still asks for what was chosen while it is open. */
-function keep(storage: Storage | null, chosen: string): void {
+/** If storage is off or full, the choice lasts as long as the page. */
+function storeChoice(storage: Storage | null, chosen: string): void {
 	try {
 		if (chosen === AUTO) storage?.removeItem(KEY);
 		else storage?.setItem(KEY, chosen);

@@ -1,7 +1,8 @@
-/** The folders of a person: their names, which of them stand open, and what is in those. */
-import { failureOf, type Api } from '$/api/client';
+/** A person's folders, which of them are open, and the conversations in the open ones. */
+import type { Api } from '$/api/client';
+import { toFailure } from '$/api/http';
 import type { Failure, Folder } from '$/api/wire';
-import { Shelf } from '$/state/shelf.svelte';
+import { ConversationList } from '$/state/conversationList.svelte';
 
 const KEY = 'hitsend.open-folders';
 
@@ -10,27 +11,27 @@ export class Folders {
 	problem = $state.raw<Failure | null>(null);
 
 	#open = $state.raw<ReadonlySet<string>>(new Set());
-	#shelves = new Map<string, Shelf>();
+	#lists = new Map<string, ConversationList>();
 	#api: Api;
 	#storage: Storage | null;
 
 	constructor(api: Api, storage: Storage | null) {
 		this.#api = api;
 		this.#storage = storage;
-		this.#open = read(storage);
+		this.#open = readOpen(storage);
 	}
 
-	/** The names, and what is in the folders that stand open. */
+	/** Loads the folders, and the conversations of the open ones. */
 	load = async () => {
 		try {
-			this.items = await this.#api.folders();
+			this.items = await this.#api.listFolders();
 			this.problem = null;
 		} catch (error) {
-			this.problem = failureOf(error);
+			this.problem = toFailure(error);
 			return;
 		}
 		await Promise.all(
-			this.items.filter(({ id }) => this.isOpen(id)).map(({ id }) => this.#fill(id))
+			this.items.filter(({ id }) => this.isOpen(id)).map(({ id }) => this.#loadList(id))
 		);
 	};
 
@@ -43,66 +44,66 @@ export class Folders {
 		if (isOpen) open.add(id);
 		else open.delete(id);
 		this.#open = open;
-		this.#remember();
-		if (isOpen) await this.#fill(id);
+		this.#storeOpen();
+		if (isOpen) await this.#loadList(id);
 	}
 
-	/** What is in a folder. It is fetched when the folder is opened. */
-	shelf(id: string): Shelf {
-		const known = this.#shelves.get(id);
+	/** The conversations of a folder. They are fetched when the folder is opened. */
+	list(id: string): ConversationList {
+		const known = this.#lists.get(id);
 		if (known !== undefined) return known;
-		const made = new Shelf(this.#api, () => ({ folder_id: id, is_pinned: false }));
-		this.#shelves.set(id, made);
+		const made = new ConversationList(this.#api, () => ({ folder_id: id, is_pinned: false }));
+		this.#lists.set(id, made);
 		return made;
 	}
 
-	get shelves(): Shelf[] {
-		return [...this.#shelves.values()];
+	get lists(): ConversationList[] {
+		return [...this.#lists.values()];
 	}
 
 	async create(name: string): Promise<Folder> {
 		const folder = await this.#api.createFolder(name);
-		this.items = byName([...this.items, folder]);
+		this.items = sortByName([...this.items, folder]);
 		return folder;
 	}
 
 	async rename(id: string, name: string): Promise<void> {
 		await this.#api.renameFolder(id, name);
-		this.items = byName(
+		this.items = sortByName(
 			this.items.map((folder) => (folder.id === id ? { ...folder, name } : folder))
 		);
 	}
 
-	/** What was in it stays, in no folder. */
+	/** The folder's conversations are kept. */
 	async remove(id: string): Promise<void> {
 		await this.#api.deleteFolder(id);
 		this.items = this.items.filter((folder) => folder.id !== id);
-		this.#shelves.delete(id);
+		this.#lists.delete(id);
 		await this.toggle(id, false);
 	}
 
-	#fill = (id: string) => this.shelf(id).refresh();
+	#loadList = (id: string) => this.list(id).refresh();
 
-	#remember(): void {
+	#storeOpen(): void {
 		try {
 			this.#storage?.setItem(KEY, JSON.stringify([...this.#open]));
 		} catch (error) {
-			// The browser keeps nothing: folders stay as they are while the page is open.
+			// Storage is off or full: open folders are forgotten with the page.
 			if (!(error instanceof DOMException)) throw error;
 		}
 	}
 }
 
-function read(storage: Storage | null): ReadonlySet<string> {
+function readOpen(storage: Storage | null): ReadonlySet<string> {
 	try {
-		const found: unknown = JSON.parse(storage?.getItem(KEY) ?? '[]');
-		return new Set(Array.isArray(found) ? found.filter((id) => typeof id === 'string') : []);
+		const stored: unknown = JSON.parse(storage?.getItem(KEY) ?? '[]');
+		return new Set(Array.isArray(stored) ? stored.filter((id) => typeof id === 'string') : []);
 	} catch {
 		return new Set();
 	}
 }
 
-function byName(folders: Folder[]): Folder[] {
+function sortByName(folders: Folder[]): Folder[] {
 	return folders.toSorted((a, b) =>
 		a.name.localeCompare(b.name, undefined, { sensitivity: 'base' })
 	);

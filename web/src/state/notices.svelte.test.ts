@@ -8,18 +8,18 @@ afterEach(() => void vi.useRealTimers());
 
 const texts = ({ items }: Notices) => items.map(({ text }) => text);
 
-test('a notice goes by itself', () => {
+test('a notice disappears by itself', () => {
 	const notices = new Notices();
-	notices.tell('Done.');
+	notices.show('Done.');
 	expect(texts(notices)).toEqual(['Done.']);
 
 	vi.advanceTimersByTime(A_WHILE_MS);
 	expect(texts(notices)).toEqual([]);
 });
 
-test('a notice somebody is about stays until they leave it, and a little longer', () => {
+test('a held notice stays, and its timer restarts when it is released', () => {
 	const notices = new Notices();
-	notices.tell('Deleted.', { label: 'Undo', run: () => undefined });
+	notices.show('Deleted.', { label: 'Undo', run: () => undefined });
 	notices.hold(true);
 	vi.advanceTimersByTime(A_WHILE_MS);
 	expect(texts(notices)).toEqual(['Deleted.']);
@@ -31,12 +31,12 @@ test('a notice somebody is about stays until they leave it, and a little longer'
 	expect(texts(notices)).toEqual([]);
 });
 
-test('undo takes back the newest that can be, and with it its notice', () => {
+test('undo runs the newest undo action, and removes its notice', () => {
 	const notices = new Notices();
 	const run = vi.fn();
-	notices.tell('Archived.', { label: 'Undo', run: () => run('archived') });
-	notices.tell('Deleted.', { label: 'Undo', run: () => run('deleted') });
-	notices.tell('Copied.');
+	notices.show('Archived.', { label: 'Undo', run: () => run('archived') });
+	notices.show('Deleted.', { label: 'Undo', run: () => run('deleted') });
+	notices.show('Copied.');
 
 	notices.undo();
 	expect(run.mock.calls).toEqual([['deleted']]);
@@ -45,7 +45,7 @@ test('undo takes back the newest that can be, and with it its notice', () => {
 	expect(notices.undoable).toBeNull();
 });
 
-test('the last three are enough', () => {
+test('only the last three notices are shown', () => {
 	const notices = new Notices();
 	for (const text of ['1', '2', '3', '4']) notices.warn(text);
 	expect(texts(notices)).toEqual(['2', '3', '4']);

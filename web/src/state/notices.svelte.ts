@@ -1,4 +1,4 @@
-/** Short sentences about what just happened, some with a way to take it back. */
+/** Short notices about what just happened, some with an undo action. */
 interface Notice {
 	id: number;
 	text: string;
@@ -11,31 +11,31 @@ const UNDOABLE_MS = 10_000;
 
 export class Notices {
 	items = $state.raw<Notice[]>([]);
-	/** The newest that can be taken back. */
+	/** The newest notice with an undo action. */
 	undoable = $derived(this.items.findLast(({ action }) => action !== undefined) ?? null);
 
 	#next = 1;
 	#timers = new Map<number, ReturnType<typeof setTimeout>>();
 	#isHeld = false;
 
-	/** Shows it for a while. */
-	tell(text: string, action?: Notice['action']): void {
-		this.#show({ text, kind: 'plain', ...(action === undefined ? {} : { action }) });
+	/** Shows the notice for a few seconds. */
+	show(text: string, action?: Notice['action']): void {
+		this.#add({ text, kind: 'plain', ...(action === undefined ? {} : { action }) });
 	}
 
 	warn(text: string): void {
-		this.#show({ text, kind: 'problem' });
+		this.#add({ text, kind: 'problem' });
 	}
 
 	dismiss(id: number): void {
 		this.items = this.items.filter((notice) => notice.id !== id);
 		clearTimeout(this.#timers.get(id));
 		this.#timers.delete(id);
-		// Nobody is about what is not there, even if nothing told us that they left it.
+		// The pointer may have been over the last notice when it went away.
 		if (this.items.length === 0) this.#isHeld = false;
 	}
 
-	/** Does what the newest notice offers. */
+	/** Runs the newest undo action. */
 	undo(): void {
 		const notice = this.undoable;
 		if (notice === null) return;
@@ -43,20 +43,20 @@ export class Notices {
 		notice.action?.run();
 	}
 
-	/** While somebody is about one, all stay; afterwards each has its whole time again. */
+	/** Keeps all notices while the pointer or focus is on one, and then restarts their timers. */
 	hold(isHeld: boolean): void {
 		this.#isHeld = isHeld;
-		for (const notice of this.items) this.#time(notice);
+		for (const notice of this.items) this.#startTimer(notice);
 	}
 
-	#show(about: Omit<Notice, 'id'>): void {
+	#add(about: Omit<Notice, 'id'>): void {
 		const notice = { id: this.#next++, ...about };
 		for (const { id } of this.items.slice(0, -2)) this.dismiss(id);
 		this.items = [...this.items, notice];
-		this.#time(notice);
+		this.#startTimer(notice);
 	}
 
-	#time({ id, action }: Notice): void {
+	#startTimer({ id, action }: Notice): void {
 		clearTimeout(this.#timers.get(id));
 		if (this.#isHeld) return;
 		const ms = action === undefined ? SHOWN_MS : UNDOABLE_MS;

@@ -1,59 +1,75 @@
 /**
- * The letters that are on their way, as the browser keeps them: they outlive a reload and a
- * closed tab, and are forgotten when their writer signs out. All tabs have the same ones.
+ * The messages that the server has not accepted yet, in localStorage: they survive a reload and a
+ * closed tab, and are deleted on sign-out. All tabs share them.
  */
-import type { Letter } from '$/state/letter';
+import type { SendOptions } from '$/state/sendBody';
+
+/** NOTE: stored as JSON; another version of the page may read it. */
+export interface OutgoingMessage {
+	/** The message id. It stays the same in every try, so the server accepts the message once. */
+	id: string;
+	text: string;
+	/** Null for the first message of a conversation. */
+	conversationId: string | null;
+	parent: string | null;
+	/** The message that this one edits. */
+	edits: string | null;
+	ask: SendOptions;
+	/** Whether its conversation is temporary. */
+	isTemporary?: boolean;
+	/** Whether it waits for an unreachable server. */
+	isWaiting: boolean;
+}
 
 export class Outbox {
 	#storage: Storage;
 	#prefix: string;
-	/** What the browser would not keep (private, or full) lives as long as the page. */
-	#unkept = new Map<string, Letter>();
+	/** Messages that the browser refused to store (private mode, or full). */
+	#unstored = new Map<string, OutgoingMessage>();
 
 	constructor(storage: Storage, userId: string) {
 		this.#storage = storage;
 		this.#prefix = `hitsend.letter.${userId}.`;
 	}
 
-	get letters(): Letter[] {
+	get messages(): OutgoingMessage[] {
 		const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i) ?? '');
-		const kept = keys.filter((key) => key.startsWith(this.#prefix)).flatMap((key) => this.#at(key));
-		return [...kept, ...this.#unkept.values()];
+		const ours = keys.filter((key) => key.startsWith(this.#prefix));
+		return [...ours.flatMap((key) => this.#read(key) ?? []), ...this.#unstored.values()];
 	}
 
-	/** A letter as it is now: another tab may have changed it, or taken it back. */
-	find(id: string): Letter | null {
-		return this.#at(this.#prefix + id)[0] ?? this.#unkept.get(id) ?? null;
+	/** Reads storage each time, because another tab may have changed or removed the message. */
+	find(id: string): OutgoingMessage | null {
+		return this.#read(this.#prefix + id) ?? this.#unstored.get(id) ?? null;
 	}
 
-	keep(letter: Letter): void {
+	put(outgoing: OutgoingMessage): void {
 		try {
-			this.#storage.setItem(this.#prefix + letter.id, JSON.stringify(letter));
+			this.#storage.setItem(this.#prefix + outgoing.id, JSON.stringify(outgoing));
 		} catch (error) {
 			if (!(error instanceof DOMException)) throw error;
-			this.#unkept.set(letter.id, letter);
+			this.#unstored.set(outgoing.id, outgoing);
 		}
 	}
 
-	drop(id: string): void {
+	remove(id: string): void {
 		this.#storage.removeItem(this.#prefix + id);
-		this.#unkept.delete(id);
+		this.#unstored.delete(id);
 	}
 
-	/** Tells when another tab has changed something, until `left`. */
-	watch(onchange: () => void, left: AbortSignal): void {
-		const look = ({ key }: StorageEvent) => {
+	/** Calls `onchange` when another tab has changed the outbox. */
+	watch(onchange: () => void, signal: AbortSignal): void {
+		const check = ({ key }: StorageEvent) => {
 			if (key === null || key.startsWith(this.#prefix)) onchange();
 		};
-		addEventListener('storage', look, { signal: left });
+		addEventListener('storage', check, { signal });
 	}
 
-	#at(key: string): Letter[] {
+	#read(key: string): OutgoingMessage | null {
 		try {
-			const kept = this.#storage.getItem(key);
-			return kept === null ? [] : [JSON.parse(kept) as Letter];
+			return JSON.parse(this.#storage.getItem(key) ?? 'null') as OutgoingMessage | null;
 		} catch {
-			return [];
+			return null;
 		}
 	}
 }

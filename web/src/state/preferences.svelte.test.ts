@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { Preferences, PRESETS } from '$/state/preferences.svelte';
 
 /** Not a module: the page runs it as a plain script. */
-const FIRST = new URL('../first.ts', import.meta.url).pathname;
+const BOOT = new URL('../boot.ts', import.meta.url).pathname;
 const root = document.documentElement;
 
 beforeEach(() => {
@@ -11,27 +11,27 @@ beforeEach(() => {
 	vi.resetModules();
 });
 
-async function opened(): Promise<Preferences> {
+async function loadPreferences(): Promise<Preferences> {
 	const preferences = new Preferences(localStorage);
-	await preferences.begin();
+	await preferences.start();
 	return preferences;
 }
 
-test('what was chosen is there again after a reload', async () => {
-	const before = await opened();
+test('preferences survive a reload', async () => {
+	const before = await loadPreferences();
 	await before.change({ theme: 'dark', textSize: 'large', density: 'compact', language: 'de' });
-	const after = await opened();
+	const after = await loadPreferences();
 
 	expect(after.theme).toBe('dark');
 	expect(root.dataset).toMatchObject({ theme: 'dark', text: 'large', density: 'compact' });
 	expect(root.lang).toBe('de');
-	expect(after.words.desk.undo).toBe('Rückgängig');
+	expect(after.words.workspace.undo).toBe('Rückgängig');
 });
 
-test('the theme is known before anything is painted', async () => {
-	await (await opened()).change({ theme: 'dark' });
+test('the boot script sets the theme before the first paint', async () => {
+	await (await loadPreferences()).change({ theme: 'dark' });
 	delete root.dataset['theme'];
-	await import(/* @vite-ignore */ FIRST);
+	await import(/* @vite-ignore */ BOOT);
 
 	expect(root.dataset['theme']).toBe('dark');
 });
@@ -42,17 +42,17 @@ test.each([
 	'[]',
 	'{"theme":"pink","language":"xx","custom":{"temperature":"hot"}}',
 	'null'
-])('%j in the storage is as on the first day', async (kept) => {
-	localStorage.setItem('hitsend.preferences', kept);
-	const preferences = await opened();
+])('%j in storage gives the defaults', async (stored) => {
+	localStorage.setItem('hitsend.preferences', stored);
+	const preferences = await loadPreferences();
 
 	expect(preferences.theme).toBe('system');
 	expect(preferences.chosenLanguage).toBe('auto');
 	expect(preferences.custom).toEqual({});
 });
 
-test('a preset asks for its numbers, and one’s own numbers for themselves', async () => {
-	const preferences = await opened();
+test('a preset has its sampling, and the custom preset the numbers of the person', async () => {
+	const preferences = await loadPreferences();
 	expect(preferences.sampling).toEqual({});
 	await preferences.change({ preset: 'exact' });
 	expect(preferences.sampling).toEqual(PRESETS.exact);
@@ -61,15 +61,15 @@ test('a preset asks for its numbers, and one’s own numbers for themselves', as
 	expect(preferences.sampling).toEqual({ policy: 'sample', temperature: 0.3 });
 });
 
-test('a policy is kept with its numbers, and only one there is', async () => {
+test('a stored policy is kept if it is known', async () => {
 	const custom = { policy: 'beam', num_beams: 3 };
 	localStorage.setItem('hitsend.preferences', JSON.stringify({ custom }));
-	expect((await opened()).custom).toEqual(custom);
+	expect((await loadPreferences()).custom).toEqual(custom);
 	localStorage.setItem('hitsend.preferences', '{"custom":{"policy":"guess","num_beams":3}}');
-	expect((await opened()).custom).toEqual({ num_beams: 3 });
+	expect((await loadPreferences()).custom).toEqual({ num_beams: 3 });
 });
 
-test('a browser that keeps nothing still shows what was chosen', async () => {
+test('a choice applies even if storage is full', async () => {
 	const full = Object.create(localStorage, {
 		setItem: {
 			value: () => {

@@ -1,17 +1,17 @@
 /**
- * How a person likes the page and its answers. Kept in this browser, because a phone and a
- * desk ask for different things.
+ * A person's preferences for the page and its answers. Stored per browser, because a phone and a
+ * desktop differ.
  */
 import type { Sampling } from '$/api/events.gen';
 import { en } from '$/words/en';
-import { preferredLanguage, wordsIn, type Language, type Words } from '$/words/words';
+import { pickLanguage, loadWords, type Language, type Words } from '$/words/words';
 
 export type Theme = 'system' | 'light' | 'dark';
 export type TextSize = 'small' | 'normal' | 'large';
 export type Density = 'airy' | 'compact';
 export type Preset = 'model' | 'exact' | 'balanced' | 'inventive' | 'custom';
 
-interface Kept {
+interface StoredPreferences {
 	theme: Theme;
 	textSize: TextSize;
 	density: Density;
@@ -19,17 +19,17 @@ interface Kept {
 	preset: Preset;
 	custom: Partial<Sampling>;
 	isSidebarFolded: boolean;
-	/** Whether what is being written is read ahead by the model. */
+	/** Whether the server prefills the prompt while the person writes. */
 	isReadAhead: boolean;
-	/** Whether a continuation is proposed to what is being written. */
+	/** Whether autocomplete is on. */
 	hasGhostText: boolean;
-	/** Whether the server is told how fast the page is, and what breaks in it. */
+	/** Whether the page sends telemetry. */
 	isReported: boolean;
 }
 
-/** `first.ts` reads it too, before anything is painted. */
+/** `boot.ts` reads it too. */
 const KEY = 'hitsend.preferences';
-const FIRST: Kept = {
+const DEFAULTS: StoredPreferences = {
 	theme: 'system',
 	textSize: 'normal',
 	density: 'airy',
@@ -50,13 +50,13 @@ const CHOICES = {
 	preset: ['model', 'exact', 'balanced', 'inventive', 'custom']
 } as const;
 
-const NUMBERS = [
+const SAMPLING_NUMBERS = [
 	...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'max_tokens', 'repeat_penalty'],
 	'num_beams'
 ];
 const POLICIES: unknown[] = ['sample', 'greedy', 'beam'];
 
-/** What each preset asks of the model. `model` leaves everything to it. */
+/** The sampling of each preset. `model` uses the model's defaults. */
 export const PRESETS: Record<Exclude<Preset, 'custom'>, Partial<Sampling>> = {
 	model: {},
 	exact: { temperature: 0.2, top_p: 0.9 },
@@ -65,7 +65,7 @@ export const PRESETS: Record<Exclude<Preset, 'custom'>, Partial<Sampling>> = {
 };
 
 export class Preferences {
-	#kept = $state.raw<Kept>(FIRST);
+	#stored = $state.raw<StoredPreferences>(DEFAULTS);
 	words = $state.raw<Words>(en);
 	language = $state<Language>('en');
 
@@ -73,88 +73,88 @@ export class Preferences {
 
 	constructor(storage: Storage) {
 		this.#storage = storage;
-		this.#kept = read(storage);
+		this.#stored = read(storage);
 	}
 
 	get theme(): Theme {
-		return this.#kept.theme;
+		return this.#stored.theme;
 	}
 	get textSize(): TextSize {
-		return this.#kept.textSize;
+		return this.#stored.textSize;
 	}
 	get density(): Density {
-		return this.#kept.density;
+		return this.#stored.density;
 	}
 	get chosenLanguage(): Language | 'auto' {
-		return this.#kept.language;
+		return this.#stored.language;
 	}
 	get preset(): Preset {
-		return this.#kept.preset;
+		return this.#stored.preset;
 	}
 	get custom(): Partial<Sampling> {
-		return this.#kept.custom;
+		return this.#stored.custom;
 	}
 	get isSidebarFolded(): boolean {
-		return this.#kept.isSidebarFolded;
+		return this.#stored.isSidebarFolded;
 	}
 	get isReadAhead(): boolean {
-		return this.#kept.isReadAhead;
+		return this.#stored.isReadAhead;
 	}
 	get hasGhostText(): boolean {
-		return this.#kept.hasGhostText;
+		return this.#stored.hasGhostText;
 	}
 	get isReported(): boolean {
-		return this.#kept.isReported;
+		return this.#stored.isReported;
 	}
 
-	/** What the next message asks of the model. Beside numbers of one's own the page shows a policy. */
+	/** The sampling of the next message. */
 	get sampling(): Partial<Sampling> {
 		return this.preset === 'custom' ? { policy: 'sample', ...this.custom } : PRESETS[this.preset];
 	}
 
-	/** Fetches the words, and gives the document its look. */
-	async begin(): Promise<void> {
-		this.#dress();
-		await this.#speak();
+	/** Applies the theme, and loads the words. */
+	async start(): Promise<void> {
+		this.#applyToDocument();
+		await this.#loadWords();
 	}
 
-	async change(change: Partial<Kept>): Promise<void> {
-		this.#kept = { ...this.#kept, ...change };
-		write(this.#storage, this.#kept);
-		this.#dress();
-		if (change.language !== undefined) await this.#speak();
+	async change(change: Partial<StoredPreferences>): Promise<void> {
+		this.#stored = { ...this.#stored, ...change };
+		write(this.#storage, this.#stored);
+		this.#applyToDocument();
+		if (change.language !== undefined) await this.#loadWords();
 	}
 
-	async #speak(): Promise<void> {
-		const { language } = this.#kept;
-		const wanted = language === 'auto' ? preferredLanguage(navigator.languages) : language;
-		this.language = (await this.#learn(wanted)) ? wanted : 'en';
+	async #loadWords(): Promise<void> {
+		const { language } = this.#stored;
+		const wanted = language === 'auto' ? pickLanguage(navigator.languages) : language;
+		this.language = (await this.#fetchWords(wanted)) ? wanted : 'en';
 		document.documentElement.lang = this.language;
 	}
 
-	/** False where the words did not come: English is always there. */
-	async #learn(language: Language): Promise<boolean> {
+	/** Returns false if the fetch failed. English needs no fetch. */
+	async #fetchWords(language: Language): Promise<boolean> {
 		try {
-			this.words = await wordsIn(language);
+			this.words = await loadWords(language);
 			return true;
 		} catch (error) {
-			if (!(error instanceof TypeError)) throw error; // the browser's word for a lost file
+			if (!(error instanceof TypeError)) throw error; // A dynamic import that fails throws a TypeError.
 			this.words = en;
 			return false;
 		}
 	}
 
-	#dress(): void {
+	#applyToDocument(): void {
 		const { dataset } = document.documentElement;
 		dataset['theme'] = this.theme;
 		dataset['text'] = this.textSize;
 		dataset['density'] = this.density;
-		colourTheWindow(this.theme);
+		setThemeColor(this.theme);
 	}
 }
 
-/** The frame of an installed app and of a phone's browser. The page says both; the system chooses. */
-function colourTheWindow(theme: Theme): void {
+/** Colours the browser's frame. index.html has one meta tag for each colour scheme. */
+function setThemeColor(theme: Theme): void {
 	for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]')) {
 		meta.dataset['scheme'] ??= /light|dark/.exec(meta.media)?.[0] ?? '';
 		const { scheme } = meta.dataset;
@@ -167,39 +167,41 @@ function colourTheWindow(theme: Theme): void {
 	}
 }
 
-/** Whatever is missing, odd or from another version is as on the first day. */
-function read(storage: Storage): Kept {
+/** Missing and invalid values, also of another version, become the defaults. */
+function read(storage: Storage): StoredPreferences {
 	try {
-		const found = JSON.parse(storage.getItem(KEY) ?? '{}') as Record<string, unknown>;
+		const stored = JSON.parse(storage.getItem(KEY) ?? '{}') as Record<string, unknown>;
 		const chosen = Object.entries(CHOICES).flatMap(([name, known]) => {
-			const value = known.find((one) => one === found[name]);
+			const value = known.find((one) => one === stored[name]);
 			return value === undefined ? [] : [[name, value]];
 		});
 		const switched = SWITCHES.flatMap((name) =>
-			typeof found[name] === 'boolean' ? [[name, found[name]]] : []
+			typeof stored[name] === 'boolean' ? [[name, stored[name]]] : []
 		);
 		return {
-			...FIRST,
+			...DEFAULTS,
 			...Object.fromEntries([...chosen, ...switched]),
-			custom: samplingOf(found['custom'])
+			custom: parseSampling(stored['custom'])
 		};
 	} catch {
-		return FIRST;
+		return DEFAULTS;
 	}
 }
 
-function samplingOf(value: unknown): Partial<Sampling> {
+function parseSampling(value: unknown): Partial<Sampling> {
 	if (typeof value !== 'object' || value === null) return {};
 	const known = Object.entries(value).filter(([name, one]) =>
-		name === 'policy' ? POLICIES.includes(one) : NUMBERS.includes(name) && typeof one === 'number'
+		name === 'policy'
+			? POLICIES.includes(one)
+			: SAMPLING_NUMBERS.includes(name) && typeof one === 'number'
 	);
 	return Object.fromEntries(known) as Partial<Sampling>;
 }
 
-/** A browser that keeps nothing (private, full) still shows what was chosen, for as long as it is open. */
-function write(storage: Storage, kept: Kept): void {
+/** If storage is off or full, preferences last as long as the page. */
+function write(storage: Storage, preferences: StoredPreferences): void {
 	try {
-		storage.setItem(KEY, JSON.stringify(kept));
+		storage.setItem(KEY, JSON.stringify(preferences));
 	} catch (error) {
 		if (!(error instanceof DOMException)) throw error;
 	}

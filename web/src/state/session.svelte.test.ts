@@ -5,146 +5,146 @@ import { Session } from '$/state/session.svelte';
 
 const ADA = { id: 'ada-id', name: 'ada', role: 'admin' };
 
-/** What the server answers, by method and path. Whatever is not here cannot be reached. */
-let answers: Record<string, () => Promise<Response> | Response>;
-const api = () =>
+/** Responses by method and path. Other requests fail as unreachable. */
+let responses: Record<string, () => Promise<Response> | Response>;
+const fakeApi = () =>
 	new Api((path, init) => {
-		const answer = answers[`${init?.method} ${path.replace('/backend-api/', '')}`];
-		if (answer === undefined) return Promise.reject(new TypeError('Failed to fetch'));
-		return Promise.resolve(answer());
+		const respond = responses[`${init?.method} ${path.replace('/backend-api/', '')}`];
+		if (respond === undefined) return Promise.reject(new TypeError('Failed to fetch'));
+		return Promise.resolve(respond());
 	});
 
-const refusal = (status: number) => () =>
+const refuse = (status: number) => () =>
 	Response.json({ error: { message: 'No.', code: null } }, { status });
-const me = () => Response.json({ user: ADA, csrf_token: 'token' });
-const nothing = () => new Response(null, { status: 204 });
+const respondMe = () => Response.json({ user: ADA, csrf_token: 'token' });
+const respondEmpty = () => new Response(null, { status: 204 });
 
 beforeEach(() => {
-	answers = { 'GET me': me };
+	responses = { 'GET me': respondMe };
 	localStorage.clear();
 });
 afterEach(() => vi.useRealTimers());
 
-test('somebody who is signed in is known', async () => {
-	const session = new Session(api());
-	await session.begin();
+test('a signed-in person is recognised', async () => {
+	const session = new Session(fakeApi());
+	await session.check();
 
 	expect(session.user?.name).toBe('ada');
-	expect(session.state).toBe('known');
+	expect(session.state).toBe('ready');
 });
 
-test('a house without people says so', async () => {
-	answers = {
-		'GET me': refusal(401),
+test('a server without accounts is recognised', async () => {
+	responses = {
+		'GET me': refuse(401),
 		'GET accounts/check': () => Response.json({ needs_first_account: true })
 	};
-	const session = new Session(api());
-	await session.begin();
+	const session = new Session(fakeApi());
+	await session.check();
 
-	expect(session.state).toBe('empty');
+	expect(session.state).toBe('no_accounts');
 });
 
-test('a server that does not answer is unreachable, and stays so until it does', async () => {
-	answers = {};
-	const session = new Session(api());
-	await session.begin();
+test('a server is unreachable until it answers', async () => {
+	responses = {};
+	const session = new Session(fakeApi());
+	await session.check();
 	expect(session.state).toBe('unreachable');
 
-	answers = { 'GET me': me };
-	const again = session.begin();
+	responses = { 'GET me': respondMe };
+	const again = session.check();
 	expect(session.state).toBe('unreachable');
 	await again;
-	expect(session.state).toBe('known');
+	expect(session.state).toBe('ready');
 });
 
-test('a server that is silent counts as unreachable after a while, and is asked only once', async () => {
+test('a silent server counts as unreachable after a timeout, and gets one request', async () => {
 	vi.useFakeTimers();
-	let numAsked = 0;
-	let speak: (response: Response) => void = () => undefined;
-	answers = {
+	let numRequests = 0;
+	let resolve: (response: Response) => void = () => undefined;
+	responses = {
 		'GET me': () => {
-			numAsked += 1;
-			return new Promise((resolve) => (speak = resolve));
+			numRequests += 1;
+			return new Promise((done) => (resolve = done));
 		}
 	};
-	const session = new Session(api());
-	void session.begin();
+	const session = new Session(fakeApi());
+	void session.check();
 	await vi.advanceTimersByTimeAsync(8_000);
 	expect(session.state).toBe('unreachable');
 
-	const again = session.begin();
-	speak(me());
+	const again = session.check();
+	resolve(respondMe());
 	await again;
-	expect(numAsked).toBe(1);
-	expect(session.state).toBe('known');
+	expect(numRequests).toBe(1);
+	expect(session.state).toBe('ready');
 });
 
-test('who signs out leaves nothing behind but how the browser likes the page', async () => {
+test('signing out deletes everything but the preferences', async () => {
 	localStorage.setItem('hitsend.preferences', '{}');
 	localStorage.setItem('hitsend.draft.ada-id.new', 'a secret');
 	localStorage.setItem('hitsend.open-folders', '["f"]');
 	localStorage.setItem('of another page', 'stays');
-	const session = new Session(api());
-	await session.begin();
-	answers['POST accounts/sign-out'] = nothing;
+	const session = new Session(fakeApi());
+	await session.check();
+	responses['POST accounts/sign-out'] = respondEmpty;
 
 	expect(await session.signOut()).toBe(true);
 	expect(session.user).toBeNull();
 	expect(Object.keys(localStorage).sort()).toEqual(['hitsend.preferences', 'of another page']);
 });
 
-test('without the server nobody is signed out, and nothing is forgotten', async () => {
+test('signing out fails without the server, and deletes nothing', async () => {
 	localStorage.setItem('hitsend.draft.ada-id.new', 'half a sentence');
-	const session = new Session(api());
-	await session.begin();
+	const session = new Session(fakeApi());
+	await session.check();
 
 	expect(await session.signOut()).toBe(false);
 	expect(session.user?.name).toBe('ada');
 	expect(localStorage.getItem('hitsend.draft.ada-id.new')).toBe('half a sentence');
 });
 
-test('who is out already can sign out', async () => {
+test('signing out succeeds if the session has ended already', async () => {
 	localStorage.setItem('hitsend.draft.ada-id.new', 'a secret');
-	const session = new Session(api());
-	await session.begin();
-	answers['POST accounts/sign-out'] = refusal(401);
+	const session = new Session(fakeApi());
+	await session.check();
+	responses['POST accounts/sign-out'] = refuse(401);
 
 	expect(await session.signOut()).toBe(true);
 	expect(localStorage.length).toBe(0);
 });
 
-test('a session that ran out keeps the draft for when they are back', async () => {
+test('an expired session keeps the draft', async () => {
 	localStorage.setItem('hitsend.draft.ada-id.new', 'half a sentence');
-	const client = api();
+	const client = fakeApi();
 	const session = new Session(client);
-	await session.begin();
-	answers['GET keys'] = refusal(401);
-	await expect(client.keys()).rejects.toThrow('No.');
+	await session.check();
+	responses['GET keys'] = refuse(401);
+	await expect(client.listKeys()).rejects.toThrow('No.');
 
 	expect(session.user).toBeNull();
 	expect(localStorage.getItem('hitsend.draft.ada-id.new')).toBe('half a sentence');
 });
 
-test('who signs out in one tab is out in the others', async () => {
-	const here = new Session(api());
-	const there = new Session(api());
-	await Promise.all([here.begin(), there.begin()]);
-	answers['POST accounts/sign-out'] = nothing;
+test('signing out in one tab signs out the others', async () => {
+	const here = new Session(fakeApi());
+	const there = new Session(fakeApi());
+	await Promise.all([here.check(), there.check()]);
+	responses['POST accounts/sign-out'] = respondEmpty;
 	await here.signOut();
 
 	await vi.waitFor(() => expect(there.user).toBeNull());
 });
 
-test('the last person to delete their account leaves a house without people', async () => {
-	const session = new Session(api());
-	await session.begin();
-	answers = {
-		'DELETE me': nothing,
-		'GET me': refusal(401),
+test('after the last account is deleted there are no accounts', async () => {
+	const session = new Session(fakeApi());
+	await session.check();
+	responses = {
+		'DELETE me': respondEmpty,
+		'GET me': refuse(401),
 		'GET accounts/check': () => Response.json({ needs_first_account: true })
 	};
 	await session.deleteAccount('correct horse');
 
 	expect(session.user).toBeNull();
-	expect(session.state).toBe('empty');
+	expect(session.state).toBe('no_accounts');
 });

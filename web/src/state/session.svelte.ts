@@ -1,21 +1,22 @@
-/** Who is signed in here, how to become that, and how to stop being it without leaving a trace. */
+/** The session of this browser: signing in, and signing out without leaving data behind. */
 import { tick } from 'svelte';
-import { ApiError, Unreachable, type Api } from '$/api/client';
+import type { Api } from '$/api/client';
+import { ApiError, Unreachable } from '$/api/http';
 import type { Me } from '$/api/wire';
 
-/** A server that has said nothing for so long counts as one that cannot be reached. */
-const PATIENCE_MS = 8_000;
-/** What stays here when somebody leaves: it tells nothing of them. */
-const OF_THE_BROWSER = new Set(['hitsend.preferences', 'hitsend.model']);
+/** After this time without an answer the server counts as unreachable. */
+const TIMEOUT_MS = 8_000;
+/** Keys that stay after sign-out, because they say nothing about the person. */
+const KEPT_KEYS = new Set(['hitsend.preferences', 'hitsend.model']);
 
 export class Session {
 	user = $state.raw<Me['user'] | null>(null);
-	state = $state<'asking' | 'unreachable' | 'empty' | 'known'>('asking');
+	state = $state<'checking' | 'unreachable' | 'no_accounts' | 'ready'>('checking');
 
 	#api: Api;
 	#storage: Storage;
-	#beginning: Promise<void> | null = null;
-	/** The other tabs of this browser: who leaves in one of them leaves in all. */
+	#checking: Promise<void> | null = null;
+	/** Signs out all tabs of this browser together. */
 	#tabs = new BroadcastChannel('hitsend.left');
 
 	constructor(api: Api, storage: Storage = localStorage) {
@@ -23,29 +24,29 @@ export class Session {
 		this.#storage = storage;
 		api.onsignedout = () => (this.user = null);
 		this.#tabs.onmessage = ({ data }) => {
-			if (data !== undefined && data === this.user?.id) void this.#leave(this.user);
+			if (data !== undefined && data === this.user?.id) void this.#clear(this.user);
 		};
 	}
 
-	/** Finds out whether somebody is signed in, and whether there is anybody at all. */
-	begin(): Promise<void> {
-		this.#beginning ??= this.#ask().finally(() => (this.#beginning = null));
-		return this.#beginning;
+	/** Finds out whether a person is signed in, and whether there are any accounts. */
+	check(): Promise<void> {
+		this.#checking ??= this.#check().finally(() => (this.#checking = null));
+		return this.#checking;
 	}
 
 	createFirstAccount = (name: string, password: string) =>
-		this.#become(this.#api.createFirstAccount(name, password));
+		this.#enter(this.#api.createFirstAccount(name, password));
 
-	signIn = (name: string, password: string) => this.#become(this.#api.signIn(name, password));
+	signIn = (name: string, password: string) => this.#enter(this.#api.signIn(name, password));
 
 	signUp = (invite: string, name: string, password: string) =>
-		this.#become(this.#api.signUp(invite, name, password));
+		this.#enter(this.#api.signUp(invite, name, password));
 
 	async rename(name: string): Promise<void> {
 		this.user = await this.#api.rename(name);
 	}
 
-	/** False when the server could not be told: then nothing has changed. */
+	/** Returns false if the server could not be told. Then nothing has changed. */
 	async signOut(): Promise<boolean> {
 		const { user } = this;
 		try {
@@ -53,53 +54,53 @@ export class Session {
 		} catch (error) {
 			if (error instanceof Unreachable) return false;
 			if (!(error instanceof ApiError)) throw error;
-			// Who is out already is out.
+			// 401: the session had ended already.
 			if (error.status !== 401) return false;
 		}
 		this.#tabs.postMessage(user?.id);
-		await this.#leave(user);
+		await this.#clear(user);
 		return true;
 	}
 
-	/** The account with everything in it. Whoever was the last one leaves an empty house. */
+	/** Deletes the account with all its data. After the last one the server has no accounts. */
 	async deleteAccount(password: string): Promise<void> {
 		const { user } = this;
 		await this.#api.deleteAccount(password);
 		this.#tabs.postMessage(user?.id);
-		await this.#leave(user);
-		await this.begin();
+		await this.#clear(user);
+		await this.check();
 	}
 
-	async #ask(): Promise<void> {
-		const patience = setTimeout(() => {
-			if (this.state === 'asking') this.state = 'unreachable';
-		}, PATIENCE_MS);
+	async #check(): Promise<void> {
+		const timer = setTimeout(() => {
+			if (this.state === 'checking') this.state = 'unreachable';
+		}, TIMEOUT_MS);
 		try {
-			this.user = await this.#api.me();
-			const isEmpty = this.user === null && (await this.#api.needsFirstAccount());
-			this.state = isEmpty ? 'empty' : 'known';
+			this.user = await this.#api.getMe();
+			const hasNoAccounts = this.user === null && (await this.#api.needsFirstAccount());
+			this.state = hasNoAccounts ? 'no_accounts' : 'ready';
 		} catch (error) {
 			if (!(error instanceof Unreachable || error instanceof ApiError)) throw error;
 			this.state = 'unreachable';
 		} finally {
-			clearTimeout(patience);
+			clearTimeout(timer);
 		}
 	}
 
-	async #become(entering: Promise<Me['user']>): Promise<void> {
-		this.user = await entering;
-		this.state = 'known';
+	async #enter(request: Promise<Me['user']>): Promise<void> {
+		this.user = await request;
+		this.state = 'ready';
 	}
 
-	/** Nothing that anybody wrote or opened stays in this browser, only how it likes the page. */
-	async #leave(user: Me['user'] | null): Promise<void> {
+	/** Deletes the person's data from this browser. */
+	async #clear(user: Me['user'] | null): Promise<void> {
 		this.user = null;
 		if (user === null) return;
-		// Their desk keeps its draft while it is cleared away; so this comes after it.
+		// The workspace stores its draft when it closes, which must happen first.
 		await tick();
 		const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i));
 		for (const key of keys) {
-			if (key?.startsWith('hitsend.') && !OF_THE_BROWSER.has(key)) this.#storage.removeItem(key);
+			if (key?.startsWith('hitsend.') && !KEPT_KEYS.has(key)) this.#storage.removeItem(key);
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * Lets a part be shown as if the pointer or the focus were on it: every rule for such a state
- * is written once more for `data-show="hover"`, `"focus"` or `"active"`.
+ * Shows components as if hovered, focused or active: copies every CSS rule of such a state for
+ * `data-show="hover"`, `"focus"` or `"active"`.
  */
 const STATES = [
 	[':hover', '[data-show="hover"]'],
@@ -12,9 +12,9 @@ export function showStates(): void {
 	for (const sheet of document.styleSheets) {
 		for (const rule of [...sheet.cssRules]) {
 			if (!(rule instanceof CSSStyleRule)) continue;
-			for (const [state, shown] of STATES) {
+			for (const [state, attribute] of STATES) {
 				if (!rule.selectorText.includes(state)) continue;
-				sheet.insertRule(rule.cssText.replaceAll(state, shown), sheet.cssRules.length);
+				sheet.insertRule(rule.cssText.replaceAll(state, attribute), sheet.cssRules.length);
 			}
 		}
 	}

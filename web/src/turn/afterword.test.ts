@@ -1,86 +1,92 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Dropped, type Frame } from '$/api/stream';
-import { hearOut } from '$/turn/afterword';
+import { readAfterword, readEnd } from '$/turn/afterword';
 
 const TITLE: Frame = { seq: 9, event: 'message', data: '{"type":"title_generation"}' };
 const DONE: Frame = { seq: null, event: 'message', data: '[DONE]' };
 
-/** A stream that says nothing more for as long as it is held, and whoever holds it. */
-class Held {
-	isLeft = false;
-	readonly heard: Frame[] = [];
-	readonly over: Promise<void>;
-	#left = new AbortController();
+/** A stream that is silent until it is stopped, and its reader. */
+class Waiter {
+	isStopped = false;
+	readonly received: Frame[] = [];
+	readonly done: Promise<void>;
+	#stop = new AbortController();
 
-	constructor(isToldAnyway: boolean, frames = this.#silence()) {
-		this.over = hearOut(frames, isToldAnyway, {
-			take: (frame) => this.heard.push(frame),
-			leave: () => this.#left.abort()
-		}).catch((error: unknown) => {
+	constructor(kind: 'end' | 'socket' | 'http', frames = this.#silence()) {
+		const reader = {
+			receive: (frame: Frame) => this.received.push(frame),
+			stop: () => this.#stop.abort()
+		};
+		const reading =
+			kind === 'end' ? readEnd(frames, reader) : readAfterword(frames, reader, kind === 'http');
+		this.done = reading.catch((error: unknown) => {
 			if (!(error instanceof Dropped)) throw error;
-			this.isLeft = true;
+			this.isStopped = true;
 		});
 	}
 
 	async *#silence(): AsyncGenerator<Frame> {
 		await new Promise((_, reject) => {
-			this.#left.signal.addEventListener('abort', () => reject(new Dropped()));
+			this.#stop.signal.addEventListener('abort', () => reject(new Dropped()));
 		});
 	}
 
-	leave(): Promise<void> {
-		this.#left.abort();
-		return this.over;
+	stop(): Promise<void> {
+		this.#stop.abort();
+		return this.done;
 	}
 }
 
-async function* said(...frames: Frame[]): AsyncGenerator<Frame> {
+async function* streamOf(...frames: Frame[]): AsyncGenerator<Frame> {
 	yield* frames;
 }
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-test('what follows an answer is heard until the stream is done', async () => {
-	const held = new Held(false, said(TITLE, DONE, TITLE));
-	await held.over;
+test('frames are read until [DONE]', async () => {
+	const waiter = new Waiter('http', streamOf(TITLE, DONE, TITLE));
+	await waiter.done;
 
-	expect(held.heard).toEqual([TITLE]);
+	expect(waiter.received).toEqual([TITLE]);
 	expect(vi.getTimerCount()).toBe(0);
 });
 
-test('where titles are told anyway, a stream that does not end is left after a moment', async () => {
-	const held = new Held(true);
+test('the wait for the end of a stream is over after one second', async () => {
+	const waiter = new Waiter('end');
 	await vi.advanceTimersByTimeAsync(900);
-	expect(held.isLeft).toBe(false);
+	expect(waiter.isStopped).toBe(false);
 	await vi.advanceTimersByTimeAsync(200);
 
-	expect(held.isLeft).toBe(true);
+	expect(waiter.isStopped).toBe(true);
 });
 
-test('where they are not, a stream is held for half a minute and no longer', async () => {
-	const held = new Held(false);
+test('the wait for an afterword is over after half a minute', async () => {
+	const waiter = new Waiter('http');
 	await vi.advanceTimersByTimeAsync(29_000);
-	expect(held.isLeft).toBe(false);
+	expect(waiter.isStopped).toBe(false);
 	await vi.advanceTimersByTimeAsync(2_000);
 
-	expect(held.isLeft).toBe(true);
+	expect(waiter.isStopped).toBe(true);
 });
 
-test('of all streams that wait for a title only the newest is held', async () => {
-	const held = Array.from({ length: 7 }, () => new Held(false));
-	await Promise.all(held.slice(0, -1).map(({ over }) => over));
+test('only the newest of all waits over HTTP continues', async () => {
+	const waiters = Array.from({ length: 7 }, () => new Waiter('http'));
+	await Promise.all(waiters.slice(0, -1).map(({ done }) => done));
 
-	expect(held.map(({ isLeft }) => isLeft)).toEqual([...Array<boolean>(6).fill(true), false]);
-	await held.at(-1)?.leave();
+	expect(waiters.map(({ isStopped }) => isStopped)).toEqual([
+		...Array<boolean>(6).fill(true),
+		false
+	]);
+	await waiters.at(-1)?.stop();
 });
 
-test('a stream that is about to end takes nobody’s place', async () => {
-	const waits = new Held(false);
-	const ends = new Held(true);
+test('a wait over the socket does not end one over HTTP', async () => {
+	const http = new Waiter('http');
+	const socket = new Waiter('socket');
 	await vi.advanceTimersByTimeAsync(2_000);
-	await ends.over;
+	expect(http.isStopped).toBe(false);
+	expect(socket.isStopped).toBe(false);
 
-	expect(waits.isLeft).toBe(false);
-	await waits.leave();
+	await Promise.all([http.stop(), socket.stop()]);
 });

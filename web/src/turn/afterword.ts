@@ -1,41 +1,56 @@
 /**
- * What may follow an answer: a better title, up to half a minute later. Waiting for it holds one of
- * the six connections that all tabs of a browser have to a server (HTTP/1.1), and the next Send
- * wants one. So nobody waits for long where the socket tells of titles too; elsewhere one tab of
- * all does, the one that began last. What a frame says is not known here.
+ * What follows an answer: the end of its stream, and perhaps a better title or a suggested memory,
+ * up to half a minute later. Waiting for those over HTTP holds one of the six connections that all
+ * tabs of a browser share, and the next Send needs one: so of all tabs without a socket, only the
+ * one that started to wait last keeps waiting.
  */
 import type { Frame } from '$/api/stream';
 
-/** Most streams end with their answer. One that is left before it ends takes its connection along. */
-const ENDING_MS = 1_000;
-/** How long after an answer its title may come. */
-const AFTERWORD_MS = 30_000;
-/** Where whoever begins to wait says so to everybody else who does, in this tab or another. */
+/** The end follows at once. Reading it keeps the connection reusable. */
+const END_WAIT_MS = 1_000;
+const AFTERWORD_WAIT_MS = 30_000;
+/** A stream that waits over HTTP announces it here, and ends all other such waits. */
 const CHANNEL = 'hitsend.afterword';
 
-interface Listener {
-	take: (frame: Frame) => void;
+interface Reader {
+	receive: (frame: Frame) => void;
 	/** Has to end the frames. */
-	leave: () => void;
+	stop: () => void;
 }
 
-/** Reads on until nothing more comes, or it is time to leave. */
-export async function hearOut(
+export function readEnd(frames: AsyncGenerator<Frame>, reader: Reader): Promise<void> {
+	return readRest(frames, reader, END_WAIT_MS);
+}
+
+/** `isOverHttp`: the wait holds a connection. */
+export async function readAfterword(
 	frames: AsyncGenerator<Frame>,
-	isToldAnyway: boolean,
-	{ take, leave }: Listener
+	reader: Reader,
+	isOverHttp: boolean
 ): Promise<void> {
-	const waiting = new BroadcastChannel(CHANNEL);
-	const enough = setTimeout(leave, isToldAnyway ? ENDING_MS : AFTERWORD_MS);
-	waiting.onmessage = leave;
-	if (!isToldAnyway) waiting.postMessage(null);
+	const channel = isOverHttp ? new BroadcastChannel(CHANNEL) : null;
+	if (channel) channel.onmessage = reader.stop;
+	channel?.postMessage(null);
+	try {
+		await readRest(frames, reader, AFTERWORD_WAIT_MS);
+	} finally {
+		channel?.close();
+	}
+}
+
+/** Reads until the stream ends or the wait is over. */
+async function readRest(
+	frames: AsyncGenerator<Frame>,
+	{ receive, stop }: Reader,
+	waitMs: number
+): Promise<void> {
+	const timer = setTimeout(stop, waitMs);
 	try {
 		for await (const frame of frames) {
 			if (frame.data === '[DONE]') return;
-			take(frame);
+			receive(frame);
 		}
 	} finally {
-		clearTimeout(enough);
-		waiting.close();
+		clearTimeout(timer);
 	}
 }

@@ -18,7 +18,7 @@ import type {
 export type Part = Message['parts'][number];
 
 /** One message of the turn, with its place in the conversation's tree. */
-export interface Said {
+export interface TranscriptMessage {
 	message_id: string;
 	parent_id: string | null;
 	role: Role;
@@ -26,14 +26,14 @@ export interface Said {
 	status: 'in_progress' | 'finished' | 'partial' | 'failed';
 	ending: Ending | null;
 	usage: Usage | null;
-	/** Why it failed, as the person was told. */
+	/** The error message that the person saw. */
 	problem: string | null;
-	/** Of an answer: what else the model saw, where that was anything. */
+	/** What else the model saw before this answer. */
 	seen: Seen | null;
 }
 
 export interface Transcript {
-	messages: Said[];
+	messages: TranscriptMessage[];
 	title: string | null;
 	/** Null while the turn runs. */
 	ending: Ending | null;
@@ -60,7 +60,7 @@ const NO_USAGE: Usage = {
 	is_truncated: false
 };
 
-const NOTHING_SEEN: Seen = {
+const EMPTY_SEEN: Seen = {
 	starts_at: null,
 	memories: [],
 	recalled: [],
@@ -78,37 +78,37 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 	switch (event.type) {
 		case 'MessageAdded': {
 			const { role, parts } = event.message;
-			return withMessage(transcript, said(event, role, parts, 'finished'));
+			return addMessage(transcript, createMessage(event, role, parts, 'finished'));
 		}
 		case 'AnswerStarted':
-			return withMessage(transcript, {
-				...said(event, 'assistant', [], 'in_progress'),
+			return addMessage(transcript, {
+				...createMessage(event, 'assistant', [], 'in_progress'),
 				seen: transcript.seen
 			});
 		case 'ContextBuilt':
 			return { ...transcript, seen: event.seen ?? null };
 		case 'MemoriesChanged':
-			return withChanged(transcript, event.changed);
+			return addMemoryChanges(transcript, event.changed);
 		case 'PromptRead':
-			return withLast(transcript, () => ({ usage: usageOfPrompt(event) }));
+			return changeLast(transcript, () => ({ usage: toPromptUsage(event) }));
 		case 'TextArrived':
-			return withLast(transcript, ({ parts, usage }) => ({
-				parts: withText(parts, event.text),
-				usage: withOutput(usage ?? NO_USAGE, event)
+			return changeLast(transcript, ({ parts, usage }) => ({
+				parts: appendText(parts, event.text),
+				usage: addOutput(usage ?? NO_USAGE, event)
 			}));
 		case 'ToolCallArrived':
-			return withLast(transcript, ({ parts }) => ({ parts: [...parts, event.call] }));
+			return changeLast(transcript, ({ parts }) => ({ parts: [...parts, event.call] }));
 		case 'ToolReturned':
-			return withLast(transcript, ({ parts }) => ({ parts: [...parts, event.result] }));
+			return changeLast(transcript, ({ parts }) => ({ parts: [...parts, event.result] }));
 		case 'AnswerFinished':
-			return closed(transcript, event.ending, event.usage);
+			return closeLast(transcript, event.ending, event.usage);
 		case 'TitleChosen':
 			return { ...transcript, title: event.title };
 		case 'TurnFinished':
-			return { ...closed(transcript, event.ending), ending: event.ending };
+			return { ...closeLast(transcript, event.ending), ending: event.ending };
 		case 'TurnFailed':
 			return {
-				...closed(transcript, 'failed', null, event.message),
+				...closeLast(transcript, 'failed', null, event.message),
 				ending: 'failed',
 				failure: event
 			};
@@ -123,12 +123,12 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 	}
 }
 
-function said(
-	{ message_id, parent_id }: Pick<Said, 'message_id' | 'parent_id'>,
+function createMessage(
+	{ message_id, parent_id }: Pick<TranscriptMessage, 'message_id' | 'parent_id'>,
 	role: Role,
 	parts: Part[],
-	status: Said['status']
-): Said {
+	status: TranscriptMessage['status']
+): TranscriptMessage {
 	return {
 		message_id,
 		parent_id,
@@ -142,19 +142,19 @@ function said(
 	};
 }
 
-function withMessage(transcript: Transcript, message: Said): Transcript {
+function addMessage(transcript: Transcript, message: TranscriptMessage): Transcript {
 	return { ...transcript, messages: [...transcript.messages, message] };
 }
 
-/** Told with the answer, whether it has begun, has ended, or is yet to come. */
-function withChanged(transcript: Transcript, more: ChangedMemory[]): Transcript {
-	const before = transcript.seen ?? NOTHING_SEEN;
+/** Belongs to the answer, which may start before or after this event. */
+function addMemoryChanges(transcript: Transcript, more: ChangedMemory[]): Transcript {
+	const before = transcript.seen ?? EMPTY_SEEN;
 	const seen = { ...before, changed: [...before.changed, ...more] };
 	const next = { ...transcript, seen };
-	return next.messages.at(-1)?.role === 'assistant' ? withLast(next, () => ({ seen })) : next;
+	return next.messages.at(-1)?.role === 'assistant' ? changeLast(next, () => ({ seen })) : next;
 }
 
-function usageOfPrompt(read: PromptRead): Usage {
+function toPromptUsage(read: PromptRead): Usage {
 	return {
 		...NO_USAGE,
 		num_input_tokens: read.num_cached_tokens + read.num_evaluated_tokens,
@@ -164,47 +164,50 @@ function usageOfPrompt(read: PromptRead): Usage {
 	};
 }
 
-function withOutput(usage: Usage, arrived: TextArrived): Usage {
+function addOutput(usage: Usage, arrived: TextArrived): Usage {
 	const { tokens, first_word_ms, num_searched_tokens: more } = arrived;
 	const counted = { ...usage, num_output_tokens: usage.num_output_tokens + tokens.length };
 	const searched = { num_searched_tokens: (usage.num_searched_tokens ?? 0) + (more ?? 0) };
-	return withFirstWord(more === undefined ? counted : { ...counted, ...searched }, first_word_ms);
+	return setFirstWord(more === undefined ? counted : { ...counted, ...searched }, first_word_ms);
 }
 
-function withFirstWord(usage: Usage, first_word_ms: number | undefined): Usage {
+function setFirstWord(usage: Usage, first_word_ms: number | undefined): Usage {
 	return first_word_ms === undefined ? usage : { ...usage, first_word_ms };
 }
 
-/** Text that follows text is one text. */
-function withText(parts: Part[], text: string): Part[] {
+/** Joins the text to a text part at the end. */
+function appendText(parts: Part[], text: string): Part[] {
 	const last = parts.at(-1);
 	if (last?.kind === 'text') return parts.with(-1, { kind: 'text', text: last.text + text });
 	return text === '' ? parts : [...parts, { kind: 'text', text }];
 }
 
-/** The last message ends here, unless it already has. */
-function closed(
+/** Closes the last message, unless it is closed already. */
+function closeLast(
 	transcript: Transcript,
 	ending: Ending,
 	usage: Usage | null = null,
 	problem: string | null = null
 ): Transcript {
 	if (transcript.messages.at(-1)?.status !== 'in_progress') return transcript;
-	return withLast(transcript, (last) => ({
-		status: statusAfter(ending),
+	return changeLast(transcript, (last) => ({
+		status: toStatus(ending),
 		ending,
-		// No engine can know when Send was pressed: that the turn has told already.
-		usage: usage === null ? last.usage : withFirstWord(usage, last.usage?.first_word_ms),
+		// The engine's usage lacks the time since Send, which an earlier event carried.
+		usage: usage === null ? last.usage : setFirstWord(usage, last.usage?.first_word_ms),
 		problem
 	}));
 }
 
-function statusAfter(ending: Ending): Said['status'] {
+function toStatus(ending: Ending): TranscriptMessage['status'] {
 	if (ending === 'stopped' || ending === 'interrupted') return 'partial';
 	return ending === 'failed' ? 'failed' : 'finished';
 }
 
-function withLast(transcript: Transcript, change: (last: Said) => Partial<Said>): Transcript {
+function changeLast(
+	transcript: Transcript,
+	change: (last: TranscriptMessage) => Partial<TranscriptMessage>
+): Transcript {
 	const last = transcript.messages.at(-1);
 	if (last === undefined) throw new Error('A turn cannot go on before its first message.');
 	return { ...transcript, messages: transcript.messages.with(-1, { ...last, ...change(last) }) };

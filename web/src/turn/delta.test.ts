@@ -1,27 +1,27 @@
 import { createParser } from 'eventsource-parser';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '$/api/wire';
-import { BadDelta, change, Decoder, type Delta, type Json } from '$/turn/delta';
-import { expected, names, sse } from '$/turn/recorded';
+import type { Message, Op } from '$/api/wire';
+import { BadDelta, change, DeltaDecoder, type Delta, type Json } from '$/turn/delta';
+import { readExpected, names, readStream } from '$/turn/recordedTurns';
 
-function deltas(name: string): Delta[] {
+function readDeltas(name: string): Delta[] {
 	const found: Delta[] = [];
 	const parser = createParser({
 		onEvent: ({ event, data }) => event === 'delta' && found.push(JSON.parse(data) as Delta)
 	});
-	parser.feed(sse(name));
+	parser.feed(readStream(name));
 	return found;
 }
 
 test.each(names)('the recorded stream %s decodes to the messages that were stored', (name) => {
-	const decoder = new Decoder();
-	for (const delta of deltas(name)) decoder.take(delta);
+	const decoder = new DeltaDecoder();
+	for (const delta of readDeltas(name)) decoder.apply(delta);
 	const wrappers = [...decoder.trees.values()] as unknown as { message: Message }[];
-	const said = wrappers
+	const messages = wrappers
 		.map(({ message }) => message)
 		.filter(({ metadata }) => metadata.is_visually_hidden_from_conversation !== true);
 
-	expect(said).toEqual(expected(name).messages);
+	expect(messages).toEqual(readExpected(name).messages);
 });
 
 describe('each operation', () => {
@@ -55,7 +55,7 @@ describe('each operation', () => {
 		expect(change({ in: { text: 'old' } }, 'patch', '/in', items)).toEqual({ in: { text: 'new' } });
 	});
 
-	test('leaves the tree it was given as it was', () => {
+	test('does not change the tree it was given', () => {
 		const before = structuredClone(tree);
 		change(tree, 'append', '/list', 'z');
 		expect(tree).toEqual(before);
@@ -67,19 +67,19 @@ describe('each operation', () => {
 	});
 });
 
-test('fields that are left out are those of the delta before', () => {
-	const decoder = new Decoder();
-	decoder.take({ c: 0, p: '', o: 'add', v: { text: '' } });
-	decoder.take({ c: 1, v: { text: '' } });
-	decoder.take({ p: '/text', o: 'append', v: 'a' });
-	decoder.take({ v: 'b' });
-	decoder.take({ c: 0, v: 'c' });
+test('missing fields are those of the delta before', () => {
+	const decoder = new DeltaDecoder();
+	decoder.apply({ c: 0, p: '', o: 'add', v: { text: '' } });
+	decoder.apply({ c: 1, v: { text: '' } });
+	decoder.apply({ p: '/text', o: 'append', v: 'a' });
+	decoder.apply({ v: 'b' });
+	decoder.apply({ c: 0, v: 'c' });
 
 	expect([...decoder.trees.values()]).toEqual([{ text: 'c' }, { text: 'ab' }]);
 });
 
 test.each<[string, Delta]>([
-	['an operation nobody knows', { c: 0, p: '/text', o: 'frobnicate', v: 1 }],
+	['an operation nobody knows', { c: 0, p: '/text', o: 'frobnicate' as Op, v: 1 }],
 	['a path that is not there', { c: 0, p: '/nothing/here', o: 'append', v: 'x' }],
 	['a path that is no pointer', { c: 0, p: 'text', o: 'append', v: 'x' }],
 	['a place beyond the list', { c: 0, p: '/list/7', o: 'replace', v: 'x' }],
@@ -91,12 +91,12 @@ test.each<[string, Delta]>([
 	['a missing value', { c: 0, p: '/text', o: 'append' }],
 	['a channel that has not begun', { c: 5, p: '/text', o: 'append', v: 'x' }]
 ])('%s is refused', (_, delta) => {
-	const decoder = new Decoder();
-	decoder.take({ c: 0, p: '', o: 'add', v: { text: 'x', list: [], map: {} } });
+	const decoder = new DeltaDecoder();
+	decoder.apply({ c: 0, p: '', o: 'add', v: { text: 'x', list: [], map: {} } });
 
-	expect(() => decoder.take(delta)).toThrow(BadDelta);
+	expect(() => decoder.apply(delta)).toThrow(BadDelta);
 });
 
-test('a first delta that leaves something out is refused', () => {
-	expect(() => new Decoder().take({ v: 'x' })).toThrow(BadDelta);
+test('a first delta without channel, path or operation is refused', () => {
+	expect(() => new DeltaDecoder().apply({ v: 'x' })).toThrow(BadDelta);
 });

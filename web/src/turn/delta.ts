@@ -3,40 +3,34 @@
  *
  *     {"c": channel, "p": path, "o": operation, "v": value}
  *
- * A field of c, p, o that is left out is the same as in the delta before. The items of a
- * `patch` are complete. What cannot be done exactly is refused, never guessed: the server's
- * own decoder (src/hitsend/wire/tree.py) says what is exact.
+ * A missing c, p or o is the same as in the delta before. The items of a `patch` are complete.
+ * A delta that does not apply exactly throws, as in the server's decoder
+ * (src/hitsend/wire/json_patch.py).
  */
 
-import type { Carry } from '$/api/wire';
+import type { Carry, Delta as WireDelta } from '$/api/wire';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
 
-export interface Delta {
-	c?: number;
-	p?: string;
-	o?: string;
-	v?: Json;
-}
+export type Delta = WireDelta & { v?: Json };
 
-/** A change that does not fit the tree. The server and we no longer agree. */
+/** A delta does not fit the tree: the page and the server disagree about the text. */
 export class BadDelta extends Error {}
 
-export class Decoder {
-	/** Each channel's tree, in the order the channels began. */
+export class DeltaDecoder {
+	/** Each channel's tree, in the order in which the channels started. */
 	readonly trees = new Map<number, Json>();
 	carry: Carry = { c: null, p: null, o: null };
 
-	/** One that has read as far as a snapshot goes. */
-	static at(channels: Record<string, unknown>, carry: Carry): Decoder {
-		const decoder = new Decoder();
+	static fromSnapshot(channels: Record<string, unknown>, carry: Carry): DeltaDecoder {
+		const decoder = new DeltaDecoder();
 		for (const [c, tree] of Object.entries(channels)) decoder.trees.set(Number(c), tree as Json);
 		decoder.carry = carry;
 		return decoder;
 	}
 
-	take(delta: Delta): void {
+	apply(delta: Delta): void {
 		const { c, p, o } = { ...this.carry, ...delta };
 		if (c === null || p === null || o === null) {
 			throw new BadDelta('The first delta must say its channel, path and operation.');
@@ -50,73 +44,74 @@ export class Decoder {
 	}
 }
 
-/** The tree with the change made. Trees are values: what did not change is shared. */
+/** Returns the changed tree. Trees are immutable and share their unchanged parts. */
 export function change(tree: Json, op: string, path: string, value: Json | undefined): Json {
 	if (value === undefined && op !== 'remove') throw new BadDelta(`${op} needs a value.`);
-	if (op === 'patch') return patched(tree, path, value ?? null);
-	return path === '' ? newRoot(op, value ?? null) : changedAt(tree, steps(path), op, value ?? null);
+	if (op === 'patch') return applyPatch(tree, path, value ?? null);
+	if (path === '') return changeRoot(op, value ?? null);
+	return changeAt(tree, parsePointer(path), op, value ?? null);
 }
 
-function patched(tree: Json, path: string, items: Json): Json {
+function applyPatch(tree: Json, path: string, items: Json): Json {
 	if (!Array.isArray(items)) throw new BadDelta('A patch is a list of changes.');
-	return items.reduce((grown, item) => {
+	return items.reduce((result, item) => {
 		if (!isObject(item) || typeof item.p !== 'string' || typeof item.o !== 'string') {
 			throw new BadDelta('Each change of a patch says its path and operation.');
 		}
 		if (item.o === 'patch') throw new BadDelta('A patch may not hold another patch.');
-		return change(grown, item.o, path + item.p, item.v);
+		return change(result, item.o, path + item.p, item.v);
 	}, tree);
 }
 
-function newRoot(op: string, value: Json): Json {
+function changeRoot(op: string, value: Json): Json {
 	if (op === 'add' || op === 'replace') return value;
 	if (op === 'remove') return null;
 	throw new BadDelta(`${op} needs a place below the root.`);
 }
 
-function changedAt(tree: Json, [step = '', ...rest]: string[], op: string, value: Json): Json {
+function changeAt(tree: Json, [step = '', ...rest]: string[], op: string, value: Json): Json {
 	if (Array.isArray(tree)) {
-		if (rest.length === 0) return changedElement(tree, step, op, value);
-		const at = indexIn(step, tree.length);
-		return tree.with(at, changedAt(tree[at] ?? null, rest, op, value));
+		if (rest.length === 0) return changeElement(tree, step, op, value);
+		const at = parseIndex(step, tree.length);
+		return tree.with(at, changeAt(tree[at] ?? null, rest, op, value));
 	}
 	if (!isObject(tree)) throw new BadDelta(`There is no ${step} on the way.`);
-	if (rest.length === 0) return changedMember(tree, step, op, value);
-	return withMember(tree, step, changedAt(memberOf(tree, step), rest, op, value));
+	if (rest.length === 0) return changeMember(tree, step, op, value);
+	return setMember(tree, step, changeAt(getMember(tree, step), rest, op, value));
 }
 
-function changedMember(tree: JsonObject, key: string, op: string, value: Json): Json {
-	if (op === 'add' || op === 'replace') return withMember(tree, key, value);
-	const old = memberOf(tree, key);
-	if (op !== 'remove') return withMember(tree, key, resized(old, op, value));
+function changeMember(tree: JsonObject, key: string, op: string, value: Json): Json {
+	if (op === 'add' || op === 'replace') return setMember(tree, key, value);
+	const old = getMember(tree, key);
+	if (op !== 'remove') return setMember(tree, key, resize(old, op, value));
 	return Object.fromEntries(Object.entries(tree).filter(([other]) => other !== key));
 }
 
-function changedElement(list: Json[], step: string, op: string, value: Json): Json {
+function changeElement(list: Json[], step: string, op: string, value: Json): Json {
 	if (op === 'add') {
-		const before = step === '-' ? list.length : indexIn(step, list.length + 1);
+		const before = step === '-' ? list.length : parseIndex(step, list.length + 1);
 		return list.toSpliced(before, 0, value);
 	}
-	const at = indexIn(step, list.length);
+	const at = parseIndex(step, list.length);
 	if (op === 'remove') return list.toSpliced(at, 1);
-	return list.with(at, op === 'replace' ? value : resized(list[at] ?? null, op, value));
+	return list.with(at, op === 'replace' ? value : resize(list[at] ?? null, op, value));
 }
 
-function resized(old: Json, op: string, value: Json): Json {
-	if (op === 'append') return appended(old, value);
-	if (op === 'truncate') return truncated(old, value);
+function resize(old: Json, op: string, value: Json): Json {
+	if (op === 'append') return append(old, value);
+	if (op === 'truncate') return truncate(old, value);
 	throw new BadDelta(`There is no operation ${op}.`);
 }
 
-function appended(old: Json, value: Json): Json {
+function append(old: Json, value: Json): Json {
 	if (typeof old === 'string' && typeof value === 'string') return old + value;
 	if (Array.isArray(old)) return old.concat(value);
-	if (isObject(old) && isObject(value)) return merged(old, Object.entries(value));
+	if (isObject(old) && isObject(value)) return merge(old, Object.entries(value));
 	throw new BadDelta('append joins like to like.');
 }
 
-/** Lengths of text count characters, not UTF-16 units, as the server counts them. */
-function truncated(old: Json, length: Json): Json {
+/** The server counts characters, not UTF-16 units. */
+function truncate(old: Json, length: Json): Json {
 	if (typeof old !== 'string' && !Array.isArray(old)) {
 		throw new BadDelta('truncate cuts a text or a list.');
 	}
@@ -128,28 +123,28 @@ function truncated(old: Json, length: Json): Json {
 	return typeof old === 'string' ? kept.join('') : kept;
 }
 
-function steps(path: string): string[] {
+function parsePointer(path: string): string[] {
 	if (!/^(\/([^~/]|~[01])*)+$/s.test(path)) throw new BadDelta(`${path} is not a JSON Pointer.`);
-	const unescaped = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~');
-	return path.slice(1).split('/').map(unescaped);
+	const unescapeStep = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~');
+	return path.slice(1).split('/').map(unescapeStep);
 }
 
-function indexIn(step: string, end: number): number {
+function parseIndex(step: string, end: number): number {
 	if (!/^(0|[1-9]\d{0,8})$/.test(step) || Number(step) >= end) {
 		throw new BadDelta(`${step} is no place in a list of that length.`);
 	}
 	return Number(step);
 }
 
-function memberOf(tree: JsonObject, key: string): Json {
+function getMember(tree: JsonObject, key: string): Json {
 	if (!Object.hasOwn(tree, key)) throw new BadDelta(`There is no ${key}.`);
 	return tree[key] ?? null;
 }
 
-const withMember = (tree: JsonObject, key: string, value: Json) => merged(tree, [[key, value]]);
+const setMember = (tree: JsonObject, key: string, value: Json) => merge(tree, [[key, value]]);
 
-/** A key called `__proto__` is a key like any other, so there is no assignment here. */
-function merged(tree: JsonObject, entries: [string, Json][]): JsonObject {
+/** Avoids assignment, which would treat the key `__proto__` specially. */
+function merge(tree: JsonObject, entries: [string, Json][]): JsonObject {
 	return Object.fromEntries([...Object.entries(tree), ...entries]);
 }
 

@@ -1,43 +1,55 @@
 /**
  * One turn, seen from the browser. Read this file first.
  *
- *     send or come back -> frame -> delta -> message -> Svelte draws
+ *     send or resume -> frame -> delta -> message -> Svelte draws
  *
- * Sending and coming back to a running turn are the same thing: read the turn's stream from
- * the last event we have, over whichever way is open (`ways.ts`). A message the server may not
- * have heard is sent again, and is said once; a connection that drops is followed again,
- * quietly; only the server ends a turn. Deltas are applied as they come and drawn once per
- * animation frame. After the answer a title may follow: it is listened for, and not waited for.
+ * Sending a message and resuming a running turn work the same way: read the turn's stream after
+ * the last event, over any open transport (`transports.ts`). A Send without an answer is sent
+ * again, and the server accepts it once. A lost connection is resumed; only the server ends a
+ * turn. Deltas are applied as they arrive and drawn once per animation frame. A title or a
+ * suggested memory may follow the answer (`afterword.ts`).
  */
-import { ApiError, failureOf, Unreachable } from '$/api/client';
-import { backOff, type Pause } from '$/api/pause';
+import { shortBackoff, type Backoff } from '$/api/backoff';
+import { ApiError, toFailure, Unreachable } from '$/api/http';
 import { Dropped, type Frame } from '$/api/stream';
 import type { Failure, Message, SideEvent } from '$/api/wire';
-import { hearOut } from '$/turn/afterword';
+import { matchesChecksums } from '$/turn/checksum';
+import { readAfterword, readEnd } from '$/turn/afterword';
 import { BadDelta } from '$/turn/delta';
-import { isWhole } from '$/turn/proof';
-import { Pulse } from '$/turn/pulse';
-import { Reading } from '$/turn/reading';
-import { retryAfter, waitAskedBy, type Retry } from '$/turn/retry';
-import { Stopping } from '$/turn/stopping.svelte';
-import { framesIn, Ways, type Door, type Start } from '$/turn/ways';
+import { FrameDecoder } from '$/turn/frameDecoder';
+import { planRetry, getRetryAfterMs, type Retry } from '$/turn/retry';
+import { StopRequest } from '$/turn/stopRequest.svelte';
+import { TokenTiming } from '$/turn/tokenTiming';
+import {
+	readResponse,
+	Transports,
+	type Position,
+	type Start,
+	type TurnApi
+} from '$/turn/transports';
 
 /**
- * `whole`: we have it all. `unsent`: the server did not take the message, or was stopped before
- * it could say so. `stored`: it is over, and no longer streamed. `differs`: what we put together
- * is not what is stored. `doubtful`: it may not be. `cut`: stopped here, while the server could
- * not be told. `left`: nobody looks.
+ * How reading a turn ended.
+ *
+ * - `complete`: everything was read, and its checksums match.
+ * - `unsent`: the server did not accept the message, or it was stopped before that was known.
+ * - `stored`: the turn is over, and its stream is gone.
+ * - `mismatch`: the text that was read is not the text that is stored.
+ * - `uncertain`: the stream could not be read to its end.
+ * - `stopped_locally`: stopped in this page while the server could not be told.
+ * - `detached`: this page stopped reading.
  */
-export type Outcome = 'whole' | 'unsent' | 'stored' | 'differs' | 'doubtful' | 'cut' | 'left';
+export type Outcome =
+	'complete' | 'unsent' | 'stored' | 'mismatch' | 'uncertain' | 'stopped_locally' | 'detached';
 
-/** Why the answer has not begun, as the server said last. */
+/** Why the answer has not started yet. */
 export interface Delay {
 	reason: 'queue' | 'loading';
 	numAhead: number;
 }
 
-/** A connection that comes back sooner was never missed. */
-const UNNOTICED_MS = 1_500;
+/** A shorter interruption is not shown. */
+const RECONNECTING_AFTER_MS = 1_500;
 
 export class Turn {
 	id = $state<string | null>(null);
@@ -46,45 +58,46 @@ export class Turn {
 	title = $state<string | null>(null);
 	failure = $state.raw<Failure | null>(null);
 	delay = $state.raw<Delay | null>(null);
-	/** The message was not taken, and is sent again by itself. */
+	/** The Send failed, and will be sent again. */
 	retry = $state.raw<Retry | null>(null);
-	/** What reading ahead has spared, by the server's account. */
+	/** Time saved by prewarming, as the server reported it. */
 	savedMs = $state<number | null>(null);
 	isRunning = $state(true);
 	isReconnecting = $state(false);
 
-	/** Changes only when a message is added, not with every word. */
+	/** Changes only when a message is added, not with its text. */
 	messageIds = $derived(this.messages.map((message) => message.id).join(' '));
 	answer = $derived(this.messages.find((message) => message.author.role === 'assistant') ?? null);
 
-	/** When it was begun here, and when words came last. In Unix milliseconds. */
-	readonly beganAt = Date.now();
-	heardAt = $state.raw(this.beganAt);
-	readonly pulse: Pulse;
-	#tellTaken: (isTaken: boolean) => void = () => undefined;
-	/** Whether the server took the message, as soon as that is known. */
-	readonly taken = new Promise<boolean>((tell) => (this.#tellTaken = tell));
+	/** When this page sent or resumed the turn, in Unix milliseconds. */
+	readonly startedAt = Date.now();
+	/** When text arrived last, in Unix milliseconds. */
+	lastTextAt = $state.raw(this.startedAt);
+	readonly timing: TokenTiming;
+	#resolveAccepted: (isAccepted: boolean) => void = () => undefined;
+	/** Resolves when it is known whether the server accepted the message. */
+	readonly accepted = new Promise<boolean>((resolve) => (this.#resolveAccepted = resolve));
 
-	#door: Door;
+	#api: TurnApi;
 	#start: Start;
-	#ways: Ways;
-	#pause: Pause;
+	#transports: Transports;
+	#backoff: Backoff;
 	#running: Promise<Outcome> | null = null;
-	/** Aborted when nobody reads on. The message that is being posted arrives nonetheless. */
-	#left = new AbortController();
-	#post = new AbortController();
-	#reading = new Reading((event) => this.#note(event));
-	#stopping: Stopping;
-	#missing: ReturnType<typeof setTimeout> | undefined;
-	#drawing: number | null = null;
+	/** Stops reading, but lets the Send itself reach the server. */
+	#detached = new AbortController();
+	#send = new AbortController();
+	#decoder = new FrameDecoder((event) => this.#applySideEvent(event));
+	#stopRequest: StopRequest;
+	#reconnectingTimer: ReturnType<typeof setTimeout> | undefined;
+	#animationFrame: number | null = null;
 
-	constructor(door: Door, start: Start, pause: Pause = backOff) {
-		this.#door = door;
+	constructor(api: TurnApi, start: Start, backoff: Backoff = shortBackoff) {
+		this.#api = api;
 		this.#start = start;
-		this.pulse = new Pulse('body' in start);
-		this.#ways = new Ways(door);
-		this.#stopping = new Stopping(door, this);
-		this.#pause = pause;
+		this.timing = new TokenTiming('body' in start);
+		this.#transports = new Transports(api);
+		this.#stopRequest = new StopRequest(api, this);
+		this.#backoff = backoff;
 		if ('body' in start) {
 			this.conversationId = start.body.conversation_id ?? null;
 		} else {
@@ -94,150 +107,157 @@ export class Turn {
 	}
 
 	get isStopping(): boolean {
-		return this.#stopping.isAsked;
+		return this.#stopRequest.isRequested;
 	}
-	/** Stopped here, without the server. */
-	get isCut(): boolean {
-		return this.#stopping.isCut;
+	/** Stopped in this page, without the server. */
+	get isStoppedLocally(): boolean {
+		return this.#stopRequest.isLocal;
 	}
 
-	/** Reads it to the end of its answer, once, however many ask. */
+	/** Reads the turn to the end of its answer. Later calls return the same promise. */
 	run(): Promise<Outcome> {
 		this.#running ??= this.#run();
 		return this.#running;
 	}
 
-	/** Asks the server to end the turn. What was said is kept, and the stream says so. */
+	/** Asks the server to end the turn. The stream then reports the end; the text so far is kept. */
 	stop(): void {
-		this.#stopping.ask();
+		this.#stopRequest.request();
 	}
 
-	/** Stops looking. The turn goes on without us. */
-	leave(): void {
-		this.#left.abort();
-		if (this.id !== null) this.#post.abort();
+	/** Stops reading. The turn continues on the server. */
+	detach(): void {
+		this.#detached.abort();
+		if (this.id !== null) this.#send.abort();
 	}
 
-	/** Stops looking, and does not even wait until the server has the message. */
-	abandon(): void {
-		this.#left.abort();
-		this.#post.abort();
+	/** Stops reading, and aborts a Send that is still on its way. */
+	abort(): void {
+		this.#detached.abort();
+		this.#send.abort();
 	}
 
 	async #run(): Promise<Outcome> {
-		const over = new AbortController();
-		const { signal } = over;
-		document.addEventListener('visibilitychange', () => this.#stepAside(), { signal });
-		// Nothing comes over a connection of another network any more.
-		addEventListener('online', () => this.#hangUp(), { signal });
+		const done = new AbortController();
+		const { signal } = done;
+		document.addEventListener('visibilitychange', () => this.#moveToSocketIfHidden(), { signal });
+		// After a change of network the old connection is dead.
+		addEventListener('online', () => this.#reconnect(), { signal });
 		try {
-			return await this.#readToTheEnd();
+			return await this.#readUntilOutcome();
 		} finally {
-			over.abort();
-			this.#tellTaken(this.id !== null);
+			done.abort();
+			this.#resolveAccepted(this.id !== null);
 			this.#draw();
-			this.#found();
+			this.#markConnected();
 			this.isRunning = false;
 		}
 	}
 
-	async #readToTheEnd(): Promise<Outcome> {
+	async #readUntilOutcome(): Promise<Outcome> {
 		for (let numTries = 1; ; numTries++) {
-			const before = this.#reading.seq;
-			let askedMs: number | null;
+			const seqBefore = this.#decoder.seq;
+			let waitMs: number | null;
 			try {
 				await this.#read();
-				return await this.#verdict();
+				return await this.#verify();
 			} catch (error) {
-				const outcome = this.id === null ? this.#refused(error, numTries) : this.#dropped(error);
+				const outcome =
+					this.id === null ? this.#handleSendError(error, numTries) : this.#handleReadError(error);
 				if (outcome !== null) return outcome;
-				askedMs = waitAskedBy(error);
+				waitMs = getRetryAfterMs(error);
 			}
-			if (this.#reading.seq > before) numTries = 1;
-			const { signal } = this.id === null ? this.#post : this.#left;
-			await this.#pause(numTries - 1, signal, askedMs);
+			if (this.#decoder.seq > seqBefore) numTries = 1;
+			const { signal } = this.id === null ? this.#send : this.#detached;
+			await this.#backoff(numTries - 1, signal, waitMs);
 			this.retry = null;
 		}
 	}
 
-	/** Until the answer is complete. */
+	/** Reads until the answer is complete. */
 	async #read(): Promise<void> {
-		const frames = await this.#frames();
-		let isHandedOn = false;
+		const frames = await this.#openFrames();
+		let isHandedOver = false;
 		try {
-			while (!isHandedOn) {
+			while (!isHandedOver) {
 				const { done, value: frame } = await frames.next();
 				if (done === true) throw new Dropped('The stream ended before it was done.');
-				this.#found();
+				this.#markConnected();
 				if (frame.data === '[DONE]') return;
-				this.#take(frame);
-				isHandedOn = this.#reading.proofs !== null;
+				this.#receive(frame);
+				isHandedOver = this.#decoder.checksums !== null;
 			}
-			void this.#hearOut(frames);
+			void this.#readOn(frames);
 		} finally {
-			// Or its connection would stay open, although nobody reads it.
-			if (!isHandedOn) await frames.return(undefined);
+			// Closes the connection, which would stay open without a reader.
+			if (!isHandedOver) await frames.return(undefined);
 		}
 	}
 
-	async #frames(): Promise<AsyncGenerator<Frame>> {
+	async #openFrames(): Promise<AsyncGenerator<Frame>> {
 		if (this.id !== null || !('body' in this.#start)) {
-			const spot = { turnId: this.id ?? '', conversationId: this.conversationId };
-			return this.#ways.comeBack({ ...spot, offset: this.#reading.seq }, this.#left.signal);
+			return this.#transports.resume(this.#position(), this.#detached.signal);
 		}
 		const { body, key = null } = this.#start;
-		const response = await this.#door.send(body, this.#post.signal, key);
+		const response = await this.#api.send(body, this.#send.signal, key);
 		this.id = response.headers.get('x-turn-exchange-id');
-		// Whoever names no turn is not our server.
+		// A response without a turn id is not from our server.
 		if (this.id === null) throw new Unreachable();
-		this.#tellTaken(true);
-		if (this.#left.signal.aborted) this.#post.abort();
-		this.#stepAside();
-		return framesIn(response);
+		this.#resolveAccepted(true);
+		if (this.#detached.signal.aborted) this.#send.abort();
+		this.#moveToSocketIfHidden();
+		return readResponse(response);
 	}
 
-	/** Where nobody looks, the socket brings the rest: all tabs share a browser's few connections. */
-	#stepAside(): void {
-		const isUnseen = document.visibilityState === 'hidden';
-		if (isUnseen && this.#ways.canUseSocket) this.#hangUp();
+	#position(): Position {
+		const { conversationId } = this;
+		return { turnId: this.id ?? '', conversationId, offset: this.#decoder.seq };
 	}
 
-	/** Gives up the connection of its own, and comes back. A message is brought to its end first. */
-	#hangUp(): void {
+	/** A hidden tab reads over the socket: all tabs share the browser's few HTTP connections. */
+	#moveToSocketIfHidden(): void {
+		const isHidden = document.visibilityState === 'hidden';
+		if (isHidden && this.#transports.canUseSocket) this.#reconnect();
+	}
+
+	/** Closes the HTTP stream, which then is resumed. A Send on its way is not interrupted. */
+	#reconnect(): void {
 		if (this.id === null) return;
-		this.#post.abort();
-		this.#ways.hangUp();
+		this.#send.abort();
+		this.#transports.closeHttp();
 	}
 
-	/** A title or a suggestion may come after the answer. Nothing is missing if it does not. */
-	async #hearOut(frames: AsyncGenerator<Frame>): Promise<void> {
-		const { topics, expectsSuggestions = false } = this.#door;
-		const isToldAnyway = topics?.isOpen === true && !expectsSuggestions;
+	/** Reads what follows the answer. Losing it does no harm: it is stored. */
+	async #readOn(frames: AsyncGenerator<Frame>): Promise<void> {
+		const reader = { receive: (frame: Frame) => this.#receive(frame), stop: () => this.detach() };
 		try {
-			await hearOut(frames, isToldAnyway, {
-				take: (frame) => this.#take(frame),
-				leave: () => this.leave()
-			});
+			let rest = frames;
+			if (!this.#transports.isOverSocket) {
+				await readEnd(frames, reader);
+				rest = this.#transports.followAfterword(this.#position(), this.#detached.signal);
+			}
+			if (!this.#decoder.hasAfterword) await rest.return(undefined);
+			else await readAfterword(rest, reader, !this.#transports.isOverSocket);
 		} catch (error) {
-			if (!isDrop(error)) throw error;
+			if (!isConnectionError(error)) throw error;
 		}
 	}
 
-	#take(frame: Frame): void {
-		if (!this.#reading.take(frame)) return;
-		this.heardAt = Date.now();
-		this.pulse.hear(this.#reading.numChars);
-		this.#drawing ??= requestAnimationFrame(() => this.#draw());
+	#receive(frame: Frame): void {
+		if (!this.#decoder.decode(frame)) return;
+		this.lastTextAt = Date.now();
+		this.timing.record(this.#decoder.numChars);
+		this.#animationFrame ??= requestAnimationFrame(() => this.#draw());
 	}
 
-	#note(event: SideEvent): void {
+	#applySideEvent(event: SideEvent): void {
 		switch (event.type) {
 			case 'resume_conversation_token':
-				this.#ways.token = event.token;
+				this.#transports.token = event.token;
 				this.conversationId ??= event.conversation_id;
 				break;
 			case 'title_generation':
-				// Read after the fact, the first may have been changed since.
+				// In a resumed turn, the first title may have been changed since.
 				if (event.revision > 1 || 'body' in this.#start) this.title = event.title;
 				break;
 			case 'server_ste_metadata':
@@ -253,53 +273,58 @@ export class Turn {
 	}
 
 	#draw(): void {
-		if (this.#drawing !== null) cancelAnimationFrame(this.#drawing);
-		this.#drawing = null;
-		this.messages = this.#reading.messages;
-		this.conversationId ??= this.#reading.conversationId;
-		this.#stopping.goOn();
+		if (this.#animationFrame !== null) cancelAnimationFrame(this.#animationFrame);
+		this.#animationFrame = null;
+		this.messages = this.#decoder.messages;
+		this.conversationId ??= this.#decoder.conversationId;
+		this.#stopRequest.send();
 	}
 
-	async #verdict(): Promise<Outcome> {
+	async #verify(): Promise<Outcome> {
 		this.#draw();
-		const { proofs } = this.#reading;
-		if (proofs === null) return 'doubtful';
-		return (await isWhole(this.messages, proofs)) ? 'whole' : 'differs';
+		const { checksums } = this.#decoder;
+		if (checksums === null) return 'uncertain';
+		return (await matchesChecksums(this.messages, checksums)) ? 'complete' : 'mismatch';
 	}
 
-	/** The message did not arrive, as far as we know. An outcome, unless it is sent again. */
-	#refused(error: unknown, numTries: number): Outcome | null {
-		if (this.#post.signal.aborted) return 'unsent';
-		const isKept = 'body' in this.#start && this.#start.key === undefined;
-		this.retry = retryAfter(error, numTries, isKept);
+	/** The Send failed. Returns null if it is sent again. */
+	#handleSendError(error: unknown, numTries: number): Outcome | null {
+		if (this.#send.signal.aborted) return 'unsent';
+		const isInOutbox = 'body' in this.#start && this.#start.key === undefined;
+		this.retry = planRetry(error, numTries, isInOutbox);
 		if (this.retry !== null) return null;
-		this.failure = failureOf(error);
+		this.failure = toFailure(error);
 		return 'unsent';
 	}
 
-	/** The line is lost, or was never there. An outcome, unless it is looked for again. */
-	#dropped(error: unknown): Outcome | null {
-		if (this.#left.signal.aborted) return this.isCut ? 'cut' : 'left';
-		if (!isDrop(error)) throw error;
-		this.#missing ??= setTimeout(() => (this.isReconnecting = true), UNNOTICED_MS);
-		if (error instanceof BadDelta) return this.#reading.startOver() ? null : 'doubtful';
-		if (!(error instanceof ApiError) || error.mayPass) return null;
+	/** The stream was lost. Returns null if it is resumed. */
+	#handleReadError(error: unknown): Outcome | null {
+		if (this.#detached.signal.aborted) {
+			return this.isStoppedLocally ? 'stopped_locally' : 'detached';
+		}
+		if (!isConnectionError(error)) throw error;
+		this.#reconnectingTimer ??= setTimeout(
+			() => (this.isReconnecting = true),
+			RECONNECTING_AFTER_MS
+		);
+		if (error instanceof BadDelta) return this.#decoder.restart() ? null : 'uncertain';
+		if (!(error instanceof ApiError) || error.isTransient) return null;
 		if (error.status === 410) return 'stored';
-		if (error.status !== 401 || this.#ways.token === null) return 'doubtful';
-		this.#ways.token = null;
+		if (error.status !== 401 || this.#transports.token === null) return 'uncertain';
+		this.#transports.token = null;
 		return null;
 	}
 
-	#found(): void {
-		clearTimeout(this.#missing);
-		this.#missing = undefined;
+	#markConnected(): void {
+		clearTimeout(this.#reconnectingTimer);
+		this.#reconnectingTimer = undefined;
 		this.isReconnecting = false;
 	}
 }
 
-/** After these the turn is followed again. Whatever else is thrown is a bug of ours. */
-const DROPS = [Dropped, Unreachable, BadDelta, ApiError];
+/** The turn is resumed after these. Any other error is a bug. */
+const CONNECTION_ERRORS = [Dropped, Unreachable, BadDelta, ApiError];
 
-function isDrop(error: unknown): boolean {
-	return DROPS.some((drop) => error instanceof drop);
+function isConnectionError(error: unknown): boolean {
+	return CONNECTION_ERRORS.some((type) => error instanceof type);
 }

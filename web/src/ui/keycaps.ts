@@ -1,11 +1,11 @@
-/** What is printed on the keys of `mod+shift+o`, on a Mac and elsewhere. */
+/** The key labels of a shortcut such as `mod+shift+o`, on a Mac and elsewhere. */
 import type { Words } from '$/words/words';
 
 export function isMac(navigator: { platform: string }): boolean {
 	return /mac|iphone|ipad/i.test(navigator.platform);
 }
 
-const ON_A_MAC: Record<string, string> = {
+const MAC_LABELS: Record<string, string> = {
 	mod: '⌘',
 	ctrl: '⌃',
 	alt: '⌥',
@@ -27,14 +27,14 @@ const ARROWS: Record<string, string> = {
 	right: '→'
 };
 
-export function keycaps(keys: string, named: Words['ui']['keys'], isOnMac: boolean): string[] {
-	const printed: Record<string, string> = {
+export function labelKeys(keys: string, names: Words['ui']['keys'], isOnMac: boolean): string[] {
+	const labels: Record<string, string> = {
 		...ARROWS,
-		...named,
-		mod: named.ctrl,
-		...(isOnMac ? ON_A_MAC : {})
+		...names,
+		mod: names.ctrl,
+		...(isOnMac ? MAC_LABELS : {})
 	};
 	return keys
 		.split(/\+(?=.)/)
-		.map((key) => printed[key.toLowerCase()] ?? (key.length === 1 ? key.toUpperCase() : key));
+		.map((key) => labels[key.toLowerCase()] ?? (key.length === 1 ? key.toUpperCase() : key));
 }

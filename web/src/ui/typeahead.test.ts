@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { startingWith } from '$/ui/typeahead';
+import { findByPrefix } from '$/ui/typeahead';
 
 const LABELS = ['Pin', 'Rename', 'Remove', 'Äpfel', 'Delete'];
 
 describe('Typing in a menu', () => {
-	it('goes to the next label that begins with the letter', () => {
-		expect(startingWith('d', LABELS, 0)).toBe(4);
-		expect(startingWith('R', LABELS, 0)).toBe(1);
+	it('moves to the next label that starts with the letter', () => {
+		expect(findByPrefix('d', LABELS, 0)).toBe(4);
+		expect(findByPrefix('R', LABELS, 0)).toBe(1);
 	});
-	it('walks on with the same letter again, and around', () => {
-		expect(startingWith('r', LABELS, 1)).toBe(2);
-		expect(startingWith('rr', LABELS, 2)).toBe(1);
+	it('moves on with the same letter, and wraps around', () => {
+		expect(findByPrefix('r', LABELS, 1)).toBe(2);
+		expect(findByPrefix('rr', LABELS, 2)).toBe(1);
 	});
-	it('stays with more letters while they still fit', () => {
-		expect(startingWith('re', LABELS, 1)).toBe(1);
-		expect(startingWith('rem', LABELS, 1)).toBe(2);
+	it('stays on a label that still matches more letters', () => {
+		expect(findByPrefix('re', LABELS, 1)).toBe(1);
+		expect(findByPrefix('rem', LABELS, 1)).toBe(2);
 	});
-	it('knows letters of every language', () => {
-		expect(startingWith('ä', LABELS, 0)).toBe(3);
+	it('matches letters of every language', () => {
+		expect(findByPrefix('ä', LABELS, 0)).toBe(3);
 	});
-	it('finds nothing where nothing begins so', () => {
-		expect(startingWith('x', LABELS, 0)).toBeNull();
-		expect(startingWith('x', [], -1)).toBeNull();
+	it('finds nothing if no label matches', () => {
+		expect(findByPrefix('x', LABELS, 0)).toBeNull();
+		expect(findByPrefix('x', [], -1)).toBeNull();
 	});
 });

@@ -1,8 +1,8 @@
-/** German, all of it. */
+/** All German words. */
 import type { Words } from '$/words/words';
 import { chat } from '$/words/de/chat';
 import { composer } from '$/words/de/composer';
-import { desk } from '$/words/de/desk';
+import { workspace } from '$/words/de/workspace';
 import { inspector } from '$/words/de/inspector';
 import { markdown } from '$/words/de/markdown';
 import { models } from '$/words/de/models';
@@ -12,24 +12,24 @@ import { settings } from '$/words/de/settings';
 import { shared } from '$/words/de/shared';
 import { sidebar } from '$/words/de/sidebar';
 import { ui } from '$/words/de/ui';
-import { wayIn } from '$/words/de/wayIn';
+import { signIn } from '$/words/de/signIn';
 import { welcome } from '$/words/de/welcome';
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
 export const de: Words = {
 	chat,
 	composer,
-	desk,
+	workspace,
 	inspector,
 	markdown,
 	models,
-	numbers: numbersIn('de'),
+	numbers: createNumberFormats('de'),
 	palette,
 	problems,
 	settings,
 	shared,
 	sidebar,
 	ui,
-	wayIn,
+	signIn,
 	welcome
 };

@@ -1,7 +1,7 @@
-/** English, all of it. Its shape is what every other language has to fill. */
+/** All English words. Every other language has the same keys. */
 import { chat } from '$/words/en/chat';
 import { composer } from '$/words/en/composer';
-import { desk } from '$/words/en/desk';
+import { workspace } from '$/words/en/workspace';
 import { inspector } from '$/words/en/inspector';
 import { markdown } from '$/words/en/markdown';
 import { models } from '$/words/en/models';
@@ -11,24 +11,24 @@ import { settings } from '$/words/en/settings';
 import { shared } from '$/words/en/shared';
 import { sidebar } from '$/words/en/sidebar';
 import { ui } from '$/words/en/ui';
-import { wayIn } from '$/words/en/wayIn';
+import { signIn } from '$/words/en/signIn';
 import { welcome } from '$/words/en/welcome';
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
 export const en = {
 	chat,
 	composer,
-	desk,
+	workspace,
 	inspector,
 	markdown,
 	models,
-	numbers: numbersIn('en'),
+	numbers: createNumberFormats('en'),
 	palette,
 	problems,
 	settings,
 	shared,
 	sidebar,
 	ui,
-	wayIn,
+	signIn,
 	welcome
 };

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const en = numbersIn('en');
-const de = numbersIn('de');
+const en = createNumberFormats('en');
+const de = createNumberFormats('de');
 
 afterEach(() => {
 	vi.useRealTimers();
@@ -16,19 +16,19 @@ test('numbers are written as the language writes them', () => {
 	expect(de.size(1_500_000_000)).toBe('1,5 GB');
 });
 
-test('a small number has a digit after the point, a large one needs none', () => {
+test('a number below ten has one decimal', () => {
 	expect(en.rough(3.14)).toBe('3.1');
 	expect(en.rough(31.4)).toBe('31');
 });
 
-test('a duration is told in what it is best told in', () => {
+test('a duration is in milliseconds below a second', () => {
 	expect(en.duration(0.44)).toBe('0.4\u00a0ms');
 	expect(en.duration(420)).toBe('420\u00a0ms');
 	expect(en.duration(1_520)).toBe('1.5\u00a0s');
 	expect(de.duration(1_524, true)).toBe('1,52\u00a0s');
 });
 
-test('a time of day that is not of today is told with its day', () => {
+test('a time that is not today has its day', () => {
 	vi.useFakeTimers({ now: new Date(2026, 10, 15, 17, 0) });
 	const at = new Date(2026, 10, 15, 23, 30);
 	expect(en.when(at, 'at')).toMatch(/^at 11:30\sPM$/);

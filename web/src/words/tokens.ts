@@ -1,13 +1,8 @@
-/** The words of the tokenizer page. They come with it, in every language. */
+/** The words of the tokenizer page. */
 import { tokens as de } from '$/words/de/tokens';
 import { tokens as en } from '$/words/en/tokens';
-import type { Language } from '$/words/words';
+import { createCatalogue } from '$/words/words';
 
 export type TokensWords = typeof en;
 
-const SPOKEN: Record<Language, TokensWords> = { en, de };
-
-/** In the language of the page. */
-export function tokensWords(language = document.documentElement.lang): TokensWords {
-	return SPOKEN[language as Language] ?? en;
-}
+export const tokensWords = createCatalogue<TokensWords>(en, de);

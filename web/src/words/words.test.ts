@@ -8,62 +8,70 @@ import { memoryWords } from '$/words/memory';
 import { promptWords } from '$/words/prompts';
 import { spendingWords } from '$/words/spending';
 import { tokensWords } from '$/words/tokens';
-import { preferredLanguage } from '$/words/words';
+import { pickLanguage } from '$/words/words';
 
 const SRC = join(import.meta.dirname, '..');
 const components = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
 	(path) => path.endsWith('.svelte') && !path.startsWith('styles_page')
 );
-const SPOKEN = ['alt', 'aria-label', 'aria-description', 'label', 'placeholder', 'title', 'tip'];
+const TEXT_ATTRIBUTES = [
+	'alt',
+	'aria-label',
+	'aria-description',
+	'label',
+	'placeholder',
+	'title',
+	'tip'
+];
 
-/** What a person would read of a component that is not from the catalogue. */
-function strayWords(path: string): string[] {
+/** Returns the text of a component that is not from the catalogue. */
+function findStrayWords(path: string): string[] {
 	const { fragment } = parse(readFileSync(join(SRC, path), 'utf8'), { modern: true });
 	const stray: string[] = [];
-	const look = (
+	const visit = (
 		node: AST.SvelteNode | AST.Fragment | null | undefined,
-		isSpoken: boolean
+		isShown: boolean
 	): void => {
 		if (node == null || typeof node !== 'object') return;
-		if (node.type === 'Text' && isSpoken && /\p{L}{2}/u.test(node.data))
+		if (node.type === 'Text' && isShown && /\p{L}{2}/u.test(node.data))
 			stray.push(node.data.trim());
 		if (node.type === 'StyleDirective') return;
 		if (node.type === 'Attribute') {
 			const values = Array.isArray(node.value) ? node.value : [];
-			for (const value of values) look(value, SPOKEN.includes(node.name));
+			for (const value of values) visit(value, TEXT_ATTRIBUTES.includes(node.name));
 			return;
 		}
 		for (const [key, child] of Object.entries(node)) {
 			if (key === 'expression' || key === 'metadata') continue;
 			for (const one of Array.isArray(child) ? child : [child]) {
 				if (one !== null && typeof one === 'object' && 'type' in one) {
-					look(one as AST.SvelteNode, true);
+					visit(one as AST.SvelteNode, true);
 				}
 			}
 		}
 	};
-	look(fragment, true);
+	visit(fragment, true);
 	return stray;
 }
 
-test.each(components)('%s says only what is in the catalogue', (path) => {
-	expect(strayWords(path).filter((words) => words !== 'hitsend')).toEqual([]);
+test.each(components)('%s has no text of its own: its words come from the catalogue', (path) => {
+	expect(findStrayWords(path).filter((words) => words !== 'hitsend')).toEqual([]);
 });
 
-/** Every sentence, by its place. Functions are asked with a few numbers and names. */
-function sentences(part: object, at = ''): Map<string, string> {
+/** Returns every sentence by its key. Leaves out functions. */
+function collectSentences(part: object, at = ''): Map<string, string> {
 	const found = new Map<string, string>();
 	for (const [name, value] of Object.entries(part) as [string, unknown][]) {
 		const place = `${at}.${name}`;
 		if (typeof value === 'string') found.set(place, value);
 		else if (typeof value === 'object' && value !== null) {
-			for (const [below, words] of sentences(value, place)) found.set(below, words);
+			for (const [below, words] of collectSentences(value, place)) found.set(below, words);
 		}
 	}
 	return found;
 }
 
-/** Also what comes later than the rest. */
+/** Includes the catalogues that are loaded later. */
 const english = {
 	...en,
 	memory: memoryWords('en'),
@@ -81,13 +89,13 @@ const german = {
 
 test('no sentence is empty, in any language', () => {
 	for (const language of [english, german]) {
-		for (const [place, words] of sentences(language)) expect(words, place).not.toBe('');
+		for (const [place, words] of collectSentences(language)) expect(words, place).not.toBe('');
 	}
 });
 
-test('German is German: hardly a longer sentence reads as in English', () => {
-	const inGerman = sentences(german);
-	const same = [...sentences(english)].filter(
+test('no longer sentence is the same in German and English', () => {
+	const inGerman = collectSentences(german);
+	const same = [...collectSentences(english)].filter(
 		([place, words]) => words.split(' ').length > 2 && inGerman.get(place) === words
 	);
 	expect(same).toEqual([]);
@@ -98,6 +106,6 @@ test.each([
 	[['fr', 'en-GB'], 'en'],
 	[['fr'], 'en'],
 	[[], 'en']
-])('who asks for %j is answered in %s', (asked, language) => {
-	expect(preferredLanguage(asked)).toBe(language);
+])('a browser with the languages %j gets %s', (tags, language) => {
+	expect(pickLanguage(tags)).toBe(language);
 });

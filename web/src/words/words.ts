@@ -1,9 +1,9 @@
 /**
- * The words of the page, in the language of whoever looks at it.
+ * The words of the page in the person's language.
  *
- * `en/` and `de/` are the catalogue: one file for each part of the page, the same names in
- * both. English is there from the start, any other language is fetched when it is chosen.
- * What takes a number or a name is a function, because languages put them in other places.
+ * `en/` and `de/` are the catalogue: one file for each part of the page, with the same keys.
+ * English is part of the page, other languages are fetched. A sentence with a number or a name
+ * is a function, because languages place them differently.
  */
 import { createContext } from 'svelte';
 import { en } from '$/words/en';
@@ -16,10 +16,10 @@ export const LANGUAGES: { code: Language; name: string }[] = [
 	{ code: 'de', name: 'Deutsch' }
 ];
 
-/** Given once, at the root. A change of language draws the page anew. */
+/** Set once, at the root. A change of language redraws the page. */
 export const [words, setWords] = createContext<Words>();
 
-export async function wordsIn(language: Language): Promise<Words> {
+export async function loadWords(language: Language): Promise<Words> {
 	switch (language) {
 		case 'en':
 			return en;
@@ -28,11 +28,17 @@ export async function wordsIn(language: Language): Promise<Words> {
 	}
 }
 
-/** The first language the browser asks for that we speak. */
-export function preferredLanguage(asked: readonly string[]): Language {
-	for (const tag of asked) {
+/** Returns the first of the browser's languages that the page has. */
+export function pickLanguage(tags: readonly string[]): Language {
+	for (const tag of tags) {
 		const found = LANGUAGES.find(({ code }) => tag.toLowerCase().split('-')[0] === code);
 		if (found !== undefined) return found.code;
 	}
 	return 'en';
+}
+
+/** Returns a getter for the words of a page that is loaded later. They are loaded with it, in all languages. */
+export function createCatalogue<T>(en: T, de: T): (language?: string) => T {
+	const languages: Record<Language, T> = { en, de };
+	return (language = document.documentElement.lang) => languages[language as Language] ?? en;
 }

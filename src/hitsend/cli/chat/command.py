@@ -1,4 +1,4 @@
-"""`hitsend chat`: a conversation in the terminal, with a server that runs or one of its own."""
+"""`hitsend chat`: a conversation on a terminal, or one answer through a pipe."""
 
 import asyncio
 import signal
@@ -7,9 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from hitsend.cli.chat.access import Wanted, reach
-from hitsend.cli.chat.once import answer_once
+from hitsend.cli.chat.connect import ChatTarget, connect
 from hitsend.cli.flags import with_settings
+from hitsend.cli.output import print_note
+from hitsend.client import Client, Finished, TextAdded, TextReplaced, Unavailable
+from hitsend.errors import Refused
 from hitsend.settings import Loaded, Settings
 
 
@@ -26,25 +28,53 @@ def chat(
     user: Annotated[str | None, Parameter(help="Whose account, where there are several.")] = None,
     model: Annotated[str, Parameter(help="Which model answers.")] = "auto",
 ) -> int:
-    """On a terminal, a conversation; otherwise one answer to what standard input says."""
-    wanted = Wanted(url=url, key=key, user=user)
+    """Chats on a terminal; otherwise answers the message on standard input."""
+    wanted = ChatTarget(url=url, key=key, user=user)
     return asyncio.run(_chat(loaded.settings, wanted, model))
 
 
-async def _chat(settings: Settings, wanted: Wanted, model: str) -> int:
-    _leave_tidily_on_signals()
-    async with reach(settings, wanted) as client:
+async def _chat(settings: Settings, wanted: ChatTarget, model: str) -> int:
+    _cancel_on_signals()
+    async with connect(settings, wanted) as client:
         if not sys.stdin.isatty() or not sys.stdout.isatty():
-            return await answer_once(client, model)
-        # prompt-toolkit and Markdown take a fifth of a second that a pipe need not wait for.
+            return await answer_pipe(client, model)
+        # Imported late: prompt-toolkit and Markdown take 0.2 s, which a pipe need not wait for.
         from hitsend.cli.chat.terminal import Terminal
 
         return await Terminal(client, model).run()
 
 
-def _leave_tidily_on_signals() -> None:
-    """A server started for this chat has to end with it, also when the window is closed."""
+def _cancel_on_signals() -> None:
+    """Cancels the chat, so that its server stops too, also when the window is closed."""
     task = asyncio.current_task()
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+async def answer_pipe(client: Client, model: str) -> int:
+    question = sys.stdin.read().strip()
+    if not question:
+        raise Refused("There is nothing to send: pipe a message in, or use a terminal.")
+    async with client.send(question, model=model) as answer:
+        try:
+            async for update in answer:
+                match update:
+                    case TextAdded(text=text):
+                        sys.stdout.write(text)
+                        sys.stdout.flush()
+                    case TextReplaced():
+                        raise Unavailable("What is above arrived damaged. Ask again.")
+                    case Finished():
+                        sys.stdout.write("\n")
+                        return _exit_code(update)
+        except asyncio.CancelledError:
+            await answer.stop()  # nobody reads the rest
+            raise
+    return 0
+
+
+def _exit_code(finished: Finished) -> int:
+    if finished.failure is not None:
+        print_note(f"hitsend: {finished.failure.message}")
+    return 0 if finished.status == "finished_successfully" else 1

@@ -1,4 +1,4 @@
-"""Keys this terminal made for itself, in a file only its owner can read."""
+"""API keys that this terminal created, in a file only its owner can read."""
 
 import os
 from pathlib import Path
@@ -9,12 +9,12 @@ import platformdirs
 Keys = dict[str, str]
 
 
-def kept_key(database: Path, user: str) -> str | None:
-    return _read().get(_name(database, user))
+def load_key(database: Path, user: str) -> str | None:
+    return _load_keys().get(_key_name(database, user))
 
 
-def keep_key(database: Path, user: str, key: str) -> None:
-    keys = _read() | {_name(database, user): key}
+def save_key(database: Path, user: str, key: str) -> None:
+    keys = _load_keys() | {_key_name(database, user): key}
     path = private_file("keys.json")
     fresh = private_file("keys.json.new")
     fresh.write_bytes(msgspec.json.encode(keys))
@@ -22,7 +22,7 @@ def keep_key(database: Path, user: str, key: str) -> None:
 
 
 def private_file(name: str) -> Path:
-    """A file of this terminal's own, there and closed to others."""
+    """Returns a file of the terminal chat; creates it, unreadable to others."""
     folder = Path(platformdirs.user_state_dir("hitsend"))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / name
@@ -31,12 +31,12 @@ def private_file(name: str) -> Path:
     return path
 
 
-def _read() -> Keys:
+def _load_keys() -> Keys:
     try:
         return msgspec.json.decode(private_file("keys.json").read_bytes(), type=Keys)
     except msgspec.DecodeError:
-        return {}  # new, or damaged: keys can be made again
+        return {}  # new or damaged: keys can be created again
 
 
-def _name(database: Path, user: str) -> str:
+def _key_name(database: Path, user: str) -> str:
     return f"{user} {database.absolute()}"

@@ -1,4 +1,4 @@
-"""Where a person types: history, several lines, pasting, and the two ways to leave."""
+"""The input prompt: history, multiple lines, pasting, Ctrl-C and Ctrl-D."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,14 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from hitsend.cli.chat.keyring import private_file
-from hitsend.cli.screen import say
+from hitsend.cli.output import print_note
 
 
 class Prompt:
     def __init__(self, commands: Sequence[str]) -> None:
         self._session: PromptSession[str] = PromptSession(
             "> ",
-            # Several lines, so that pasted ones stay one message; Enter is bound to send.
+            # Multiline, so that pasted lines stay one message; Enter sends.
             multiline=True,
             prompt_continuation="  ",
             history=FileHistory(str(private_file("history"))),
@@ -25,30 +25,30 @@ class Prompt:
         )
         self._is_leaving = False
 
-    async def line(self) -> str | None:
-        """What the person says; None when they leave."""
+    async def read_line(self) -> str | None:
+        """Returns the input; None to quit."""
         while True:
             try:
                 line = (await self._session.prompt_async()).strip()
             except EOFError:
                 return None
             except KeyboardInterrupt:
-                if self._leaves():
+                if self._handle_ctrl_c():
                     return None
                 continue
             self._is_leaving = False
             if line:
                 return line
 
-    def _leaves(self) -> bool:
-        """Ctrl-C clears what was typed; with nothing typed, the second one leaves."""
+    def _handle_ctrl_c(self) -> bool:
+        """Ctrl-C clears the input; on empty input, a second Ctrl-C quits."""
         if self._session.default_buffer.text:
             self._is_leaving = False
             return False
         if self._is_leaving:
             return True
         self._is_leaving = True
-        say("Ctrl-C again, or Ctrl-D, leaves.")
+        print_note("Ctrl-C again, or Ctrl-D, leaves.")
         return False
 
 
@@ -59,7 +59,7 @@ def _keys() -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
-    # What was typed ahead of the prompt has line feeds where the keyboard sent returns.
+    # Keys typed before the prompt arrive with line feeds instead of returns.
     @keys.add("escape", "enter")
     @keys.add("escape", "c-j")
     def _(event: KeyPressEvent) -> None:

@@ -1,15 +1,14 @@
-"""The terminal chat itself: a prompt, a few commands, answers."""
+"""The interactive terminal chat: prompt, commands, answers."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import datetime
 
 from rich.console import Console
 
-from hitsend.cli.chat.answering import Answering
-from hitsend.cli.chat.drawing import as_markdown
+from hitsend.cli.chat.answer_view import AnswerView
+from hitsend.cli.chat.markdown_stream import escape_controls, render_markdown
 from hitsend.cli.chat.prompt import Prompt
-from hitsend.cli.chat.talk import Talk
-from hitsend.cli.chat.text import harmless
+from hitsend.cli.chat.session import ChatSession
 from hitsend.client import Client, Message, Update
 from hitsend.errors import HitsendError
 
@@ -26,7 +25,7 @@ Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 class Terminal:
     def __init__(self, client: Client, model: str) -> None:
         self._console = Console()
-        self._talk = Talk(client, model)
+        self._session = ChatSession(client, model)
         self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
             "/new": self._new,
             "/list": self._list,
@@ -38,34 +37,34 @@ class Terminal:
 
     async def run(self) -> int:
         prompt = Prompt(list(self._commands))
-        self._note(f"{self._talk.client.url} · /help shows what can be done, Ctrl-D leaves.")
-        while (line := await prompt.line()) is not None:
+        self._note(f"{self._session.client.url} · /help shows what can be done, Ctrl-D leaves.")
+        while (line := await prompt.read_line()) is not None:
             try:
-                await self._take(line)
+                await self._run_line(line)
             except HitsendError as error:
                 self._note(error.message)
         return 0
 
-    async def _take(self, line: str) -> None:
+    async def _run_line(self, line: str) -> None:
         word, _, rest = line.partition(" ")
         if word in self._commands:
             await self._commands[word](rest.strip())
         elif word.startswith("/") and "\n" not in line and "/" not in word[1:]:
             self._note(f"There is no command {word}: /help shows those there are.")
         else:
-            await self._show(self._talk.ask(line))
+            await self._show(self._session.ask(line))
 
     async def _show(self, updates: AsyncGenerator[Update, None]) -> None:
         self._console.print()
-        await Answering(self._console, self._talk).show(updates)
+        await AnswerView(self._console, self._session).show(updates)
         self._console.print()
 
     async def _new(self, _: str) -> None:
-        self._talk.begin_anew()
+        self._session.start_new()
         self._note("A new conversation.")
 
     async def _list(self, _: str) -> None:
-        lines = await self._talk.list_conversations()
+        lines = await self._session.list_conversations()
         for number, line in enumerate(lines, start=1):
             day = datetime.fromtimestamp(line.update_time).astimezone()
             self._plain(f"{number:>3}  {day:%Y-%m-%d %H:%M}  {line.title}")
@@ -73,39 +72,39 @@ class Terminal:
             self._note("There are none yet.")
 
     async def _open(self, number: str) -> None:
-        conversation = await self._talk.open(number)
+        conversation = await self._session.open(number)
         self._plain(conversation.title, style="bold")
         running = conversation.running
-        for said in conversation.path():
-            if running is None or said.id != running.message_id:
-                self._print_message(said)
+        for message in conversation.path():
+            if running is None or message.id != running.message_id:
+                self._print_message(message)
         if running is not None:
-            await self._show(self._talk.follow(running.turn_exchange_id))
+            await self._show(self._session.follow(running.turn_exchange_id))
 
     async def _model(self, name: str) -> None:
         if name:
-            await self._talk.choose_model(name)
-        models = await self._talk.client.models()
+            await self._session.choose_model(name)
+        models = await self._session.client.models()
         for model in models.models:
-            is_asked = self._talk.model in (model.name, "auto" if model.is_default else "")
+            is_asked = self._session.model in (model.name, "auto" if model.is_default else "")
             self._plain(f"{'*' if is_asked else ' '} {model.name}  {model.title}")
 
     async def _retry(self, _: str) -> None:
-        await self._show(self._talk.ask_again())
+        await self._show(self._session.ask_again())
 
     async def _help(self, _: str) -> None:
         self._plain(HELP)
 
-    def _print_message(self, said: Message) -> None:
-        text = harmless(said.text)
+    def _print_message(self, message: Message) -> None:
+        text = escape_controls(message.text)
         self._console.print()
-        if said.author.role == "user":
+        if message.author.role == "user":
             self._plain(f"> {text}", style="bold")
         else:
-            self._console.print(as_markdown(text))
+            self._console.print(render_markdown(text))
 
     def _plain(self, text: str, style: str = "") -> None:
-        self._console.print(harmless(text), style=style, markup=False, highlight=False)
+        self._console.print(escape_controls(text), style=style, markup=False, highlight=False)
 
     def _note(self, sentence: str) -> None:
         self._plain(sentence, style="dim")

@@ -1,1 +1,1 @@
-"""`hitsend doctor`: what is right here, what is wrong. `command` begins it."""
+"""`hitsend doctor`: checks the installation. Start at `command`."""

@@ -1,15 +1,29 @@
-"""Whether what hitsend needs is there. Imports nothing that might not be."""
+"""Checks of Python and the dependencies. Imports only the standard library and msgspec."""
 
 import importlib
 import platform
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias
+
+import msgspec
 
 from hitsend import __version__
-from hitsend.cli.doctor.finding import Check, Finding
 from hitsend.settings import Settings
 
+
+class Finding(msgspec.Struct, frozen=True):
+    level: Literal["ok", "warn", "fail"]
+    message: str
+    fix: str = ""
+    """How to fix it."""
+
+
+Check: TypeAlias = Callable[[Settings], Awaitable[Finding]]
+
 DEPENDENCIES = (
-    "aiosqlite", "alembic", "argon2", "cyclopts", "httptools", "httpx2", "limits", "msgspec",
-    "platformdirs", "prompt_toolkit", "rich", "sqlalchemy", "starlette", "uvicorn", "xllamacpp",
+    "alembic", "argon2", "cachetools", "cyclopts", "httptools", "httpx2", "jinja2", "msgspec",
+    "numpy", "platformdirs", "prompt_toolkit", "rich", "sqlalchemy", "starlette", "uvicorn",
+    "xllamacpp",
 )  # fmt: skip
 
 REINSTALL = "Install hitsend again: `make run` in its folder, or `pip install --force-reinstall`."

@@ -1,34 +1,33 @@
-"""Whether hitsend can run here: where it writes, what it loads, where it listens."""
+"""Checks of what a running hitsend needs: directories, database, weights, engine, port."""
 
 import asyncio
-import hashlib
 import shutil
 import tempfile
 from contextlib import aclosing
 from importlib.resources import files
-from pathlib import Path
 
 import msgspec
 
-from hitsend.cli.chat.access import is_hitsend, local_url
-from hitsend.cli.doctor.finding import Check, Finding
-from hitsend.engine.catalogue import Catalogue
+from hitsend.cli.chat.connect import is_hitsend, local_url
+from hitsend.cli.doctor.installation import Check, Finding
 from hitsend.engine.contract import Engine, Finished
+from hitsend.engine.models.catalogue import Catalogue
+from hitsend.engine.models.download import sha256_of
+from hitsend.engine.models.weights import Weights
 from hitsend.engine.parity import DIFFER
-from hitsend.engine.weights import Weights
 from hitsend.errors import EngineLost, HitsendError
 from hitsend.messages import Message, Sampling, Text
-from hitsend.prompt_book import check_instructions
+from hitsend.prompts.picker import check_instructions
 from hitsend.server.app import build_engine
 from hitsend.settings import Settings, check_binding
 from hitsend.store import Store
 from hitsend.store.schema import HEAD
 
-ROOM_BYTES = 2_000_000_000
+MIN_FREE_BYTES = 2_000_000_000
 ENGINE_S = 90.0
-NUM_LOOKS, LOOK_S = 100, 0.1
-PARITY_MEND = "Another model may do better. Its chat template is one hitsend cannot take apart."
-ENGINE_MEND = "See what it said above, and `hitsend settings` for what it was given."
+NUM_POLLS, POLL_S = 100, 0.1
+PARITY_FIX = "Another model may do better. Its chat template is one hitsend cannot take apart."
+ENGINE_FIX = "See what it said above, and `hitsend settings` for what it was given."
 
 
 async def check_page(_: Settings) -> Finding:
@@ -48,7 +47,7 @@ async def check_binding_is_safe(settings: Settings) -> Finding:
     return Finding("ok", f"May listen on {settings.host}")
 
 
-async def check_instructions_can_be_told(settings: Settings) -> Finding:
+async def check_instructions_render(settings: Settings) -> Finding:
     try:
         check_instructions(settings)
     except HitsendError as error:
@@ -63,8 +62,8 @@ async def check_data_dir(settings: Settings) -> Finding:
         with tempfile.TemporaryFile(dir=folder):
             return Finding("ok", f"{folder} can be written")
     except OSError as error:
-        mend = "Give yourself the right to write there, or name another with --data-dir."
-        return Finding("fail", f"{folder} cannot be written: {error.strerror}.", mend)
+        fix = "Give yourself the right to write there, or name another with --data-dir."
+        return Finding("fail", f"{folder} cannot be written: {error.strerror}.", fix)
 
 
 async def check_database(settings: Settings) -> Finding:
@@ -74,7 +73,7 @@ async def check_database(settings: Settings) -> Finding:
         store = await Store.open(settings.database, settings.sync)
         try:
             await store.check()
-            num_accounts = await store.accounts.count()
+            num_accounts = await store.accounts.count_enabled()
         finally:
             await store.close()
     except HitsendError as error:
@@ -82,13 +81,13 @@ async def check_database(settings: Settings) -> Finding:
     return Finding("ok", f"The database opens: schema {HEAD}, {num_accounts} account(s)")
 
 
-async def check_room(settings: Settings) -> Finding:
+async def check_disk_space(settings: Settings) -> Finding:
     for folder in (settings.data_dir, settings.models_dir):
         there = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(there).free
-        if free < ROOM_BYTES:
-            what = f"Only {free / 1e9:.1f} GB are free for {folder}."
-            return Finding("warn", what, "Free some: the default model alone takes 1.1 GB.")
+        if free < MIN_FREE_BYTES:
+            message = f"Only {free / 1e9:.1f} GB are free for {folder}."
+            return Finding("warn", message, "Free some: the default model alone takes 1.1 GB.")
     return Finding("ok", "There is room on the disk")
 
 
@@ -97,29 +96,24 @@ async def check_weights(settings: Settings) -> Finding:
         return Finding("ok", f"The {settings.engine} engine needs no weights here")
     found = _weights(settings)
     if not found:
-        mend = "The first start fetches some, or now: `hitsend models pull smollm2-135m`."
-        return Finding("warn", "There are no weights on this machine.", mend)
+        fix = "The first start fetches some, or now: `hitsend models pull smollm2-135m`."
+        return Finding("warn", "There are no weights on this machine.", fix)
     for weights in found:
-        if await asyncio.to_thread(_sha256, weights.path) != weights.sha256:
-            mend = f"`hitsend models remove {weights.name}`, then `pull` it again."
-            return Finding("fail", f"{weights.path} is damaged: its hash is wrong.", mend)
+        if await asyncio.to_thread(sha256_of, weights.path) != weights.sha256:
+            fix = f"`hitsend models remove {weights.name}`, then `pull` it again."
+            return Finding("fail", f"{weights.path} is damaged: its hash is wrong.", fix)
     return Finding("ok", f"Weights are here and whole: {', '.join(one.name for one in found)}")
 
 
 def _weights(settings: Settings) -> list[Weights]:
-    """Those a start would use, best first."""
+    """Returns the weights that a start would use, best first."""
     catalogue = Catalogue(settings.models_dir, settings.hub_url)
     names = (catalogue.default, catalogue.small) if settings.model == "auto" else (settings.model,)
     return [weights for name in names if (weights := catalogue.find(name))]
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 async def check_engine(settings: Settings) -> Finding:
-    """A real answer, of a few tokens, without fetching anything."""
+    """Generates a few tokens, without downloading anything."""
     if settings.engine == "llama":
         found = _weights(settings)
         if not found:
@@ -127,14 +121,14 @@ async def check_engine(settings: Settings) -> Finding:
         settings = msgspec.structs.replace(settings, model=found[-1].name)
     try:
         async with asyncio.timeout(ENGINE_S):
-            return await _answer(settings)
+            return await _try_engine(settings)
     except HitsendError as error:
-        return Finding("fail", f"The engine does not answer: {error.message}", ENGINE_MEND)
+        return Finding("fail", f"The engine does not answer: {error.message}", ENGINE_FIX)
     except TimeoutError:
-        return Finding("fail", f"The engine gave no answer in {ENGINE_S:.0f} s.", ENGINE_MEND)
+        return Finding("fail", f"The engine gave no answer in {ENGINE_S:.0f} s.", ENGINE_FIX)
 
 
-async def _answer(settings: Settings) -> Finding:
+async def _try_engine(settings: Settings) -> Finding:
     engine = build_engine(settings)
     try:
         await engine.start()
@@ -143,23 +137,23 @@ async def _answer(settings: Settings) -> Finding:
         async with aclosing(engine.generate(prompt, Sampling(max_tokens=4))) as generation:
             async for said in generation:
                 if isinstance(said, Finished):
-                    return await _compared(engine, model.name)
+                    return await _check_parity(engine, model.name)
     finally:
         await engine.close()
     raise EngineLost("it said nothing.")
 
 
-async def _compared(engine: Engine, name: str) -> Finding:
-    """It answers; whether its prompts are right is found out meanwhile."""
-    for _ in range(NUM_LOOKS):
+async def _check_parity(engine: Engine, name: str) -> Finding:
+    """Waits for the engine's comparison of its prompts, which runs in the background."""
+    for _ in range(NUM_POLLS):
         model = await engine.resolve(name)
         if model.is_exact is not None or model.level == "chat":
             break
-        await asyncio.sleep(LOOK_S)
-    what = f"The engine answers, with {model.title}"
+        await asyncio.sleep(POLL_S)
+    message = f"The engine answers, with {model.title}"
     if model.is_exact is False:
-        return Finding("warn", f"{what}, but its prompts {DIFFER}.", PARITY_MEND)
-    return Finding("ok", f"{what}, and its prompts are exact" if model.is_exact else what)
+        return Finding("warn", f"{message}, but its prompts {DIFFER}.", PARITY_FIX)
+    return Finding("ok", f"{message}, and its prompts are exact" if model.is_exact else message)
 
 
 async def check_port(settings: Settings) -> Finding:
@@ -174,10 +168,10 @@ async def check_port(settings: Settings) -> Finding:
 CHECKS: tuple[Check, ...] = (
     check_page,
     check_binding_is_safe,
-    check_instructions_can_be_told,
+    check_instructions_render,
     check_data_dir,
     check_database,
-    check_room,
+    check_disk_space,
     check_weights,
     check_engine,
     check_port,

@@ -1,19 +1,19 @@
-"""Ghost text: how the message that is being typed might go on."""
+"""Autocomplete (ghost text) for the message that is being typed."""
 
 from typing import Annotated
 
 import msgspec
 from starlette.responses import Response
 
-from hitsend.server.calls import Access, Call, answer, endpoint
-from hitsend.server.presence import while_there
+from hitsend.server.call import Access, Call, endpoint, json_response
+from hitsend.server.edge.until_disconnect import run_until_disconnect
 
-FEWEST_CHARS = 3
-MOST_BYTES = 65_536
+MIN_CHARS = 3
+MAX_BYTES = 65_536
 
 
-class Typed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The names are ChatGPT's. Where it is typed does not change what is suggested."""
+class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The names are ChatGPT's. Suggestions do not depend on the conversation."""
 
     input_text: Annotated[str, msgspec.Meta(max_length=16_000)]
     num_completions: Annotated[int, msgspec.Meta(ge=0, le=8)] = 1
@@ -26,17 +26,17 @@ class Typed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class Completions(msgspec.Struct, frozen=True):
     completions: tuple[str, ...]
     is_enabled: bool
-    """False where asking again is no use for a while."""
+    """False while this machine is too slow for it: the page stops asking for a while."""
 
 
-@endpoint("POST", "/backend-api/conversation/experimental/generate_autocompletions", Access.PERSON)
-async def suggest(call: Call) -> Response:
-    """How a draft might go on: at most one suggestion, within 150 ms, or none."""
-    typed = await call.body(Typed, MOST_BYTES)
-    suggesting, is_wanted = call.house.suggesting, call.house.services.settings.autocomplete
+@endpoint("POST", "/backend-api/conversation/experimental/generate_autocompletions", Access.USER)
+async def autocomplete(call: Call) -> Response:
+    """Suggest how a draft continues: at most one suggestion, within 150 ms."""
+    draft = await call.read_body(Draft, MAX_BYTES)
+    autocomplete, is_on = call.app.autocomplete, call.app.services.settings.autocomplete
     text = ""
-    if is_wanted and typed.num_completions and len(typed.input_text.strip()) >= FEWEST_CHARS:
-        trying = suggesting.suggest(call.user_id, typed.model, typed.input_text)
-        text = await while_there(call.request, trying)
-    is_enabled = is_wanted and not suggesting.pace.is_off
-    return answer(Completions((text,) if text else (), is_enabled))
+    if is_on and draft.num_completions and len(draft.input_text.strip()) >= MIN_CHARS:
+        suggesting = autocomplete.suggest(call.user_id, draft.model, draft.input_text)
+        text = await run_until_disconnect(call.request, suggesting)
+    is_enabled = is_on and not autocomplete.budget.is_off
+    return json_response(Completions((text,) if text else (), is_enabled))

@@ -1,74 +1,97 @@
-"""OpenAI's chat completions, as another view of the same turns.
+"""OpenAI's chat completions API, as another view of turns.
 
-An API call brings its own context and belongs to no conversation. Nobody can come back to its
-answer, so here, and only here, a reader that leaves ends the turn; unless the call has an
-idempotency key, for whoever has that can ask again.
+An API call brings its own context and belongs to no conversation. Its stream cannot be resumed, so
+here a client that disconnects stops the turn, unless the call has an idempotency key: with that it
+can be repeated.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from functools import partial
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hitsend.errors import UnknownModel
-from hitsend.events import Stamped
-from hitsend.server.admission import admit_call
-from hitsend.server.calls import Access, Call, answer, endpoint
-from hitsend.server.sending import Sent, brought, given_key, send_once
-from hitsend.server.streams import stream
-from hitsend.wire.openai import ChunkView, completion, models_list
+from hitsend.events import (
+    AnyEvent,
+    Stamped,
+    TextArrived,
+    ToolCallArrived,
+    TurnFailed,
+    is_end,
+)
+from hitsend.server.call import Access, Call, endpoint, json_response
+from hitsend.server.turns.start import read_idempotency_key, start_once
+from hitsend.server.turns.stream import stream_turn
+from hitsend.wire.openai import ChunkView, build_completion, build_model_list
 from hitsend.wire.openai_request import CompletionRequest, parse_completion
+from hitsend.wire.problem import error_from_failure
 
-STILL_THERE_S = 1.0
-"""How often to look whether someone waiting for a whole answer is still there."""
+CHECK_S = 1.0
+"""How often to check whether a client that waits for a whole answer has disconnected."""
 
 
 @endpoint("POST", "/v1/chat/completions", Access.KEY)
 async def create_completion(call: Call) -> Response:
-    """Answer a chat, in chunks or whole, as OpenAI's API does."""
-    key = given_key(call)
-    body = await call.body(CompletionRequest)
-    asked = await asyncio.to_thread(parse_completion, body, call.user_id, key)
-    sent = await send_once(call.house, brought(call, asked.send), partial(admit_call, call))
-    headers = dict(sent.headers)
-    if asked.is_streamed:
-        view = ChunkView(include_usage=asked.include_usage, num_logprobs=asked.num_logprobs)
-        heartbeat_s = call.house.services.settings.heartbeat_s
-        return stream(view, await _batches(call, sent, key, heartbeat_s), headers)
-    whole = await _whole(call, await _batches(call, sent, key, STILL_THERE_S))
-    return answer(completion(whole, asked.num_logprobs), headers=headers)
+    """Answer a chat, streamed or whole, as OpenAI's API does."""
+    key = read_idempotency_key(call)
+    body = await call.read_body(CompletionRequest)
+    parsed = await asyncio.to_thread(parse_completion, body, call.user_id, key)
+    turn, _, headers = await start_once(call, parsed.send)
+    heartbeat_s = call.app.services.settings.heartbeat_s if parsed.is_streamed else CHECK_S
+    _, batches = await call.app.runner.follow(turn.turn_id, call.user_id, 0, heartbeat_s)
+    if key is None:
+        batches = _stop_on_disconnect(call, turn.turn_id, batches)
+    if parsed.is_streamed:
+        view = ChunkView(include_usage=parsed.include_usage, num_logprobs=parsed.num_logprobs)
+        beginning = await _read_beginning(batches)
+        has_ended = any(is_end(stamped.event) for stamped in beginning)
+        opening = view.encode(beginning)
+        return stream_turn(view, batches, dict(headers), opening, has_ended=has_ended)
+    log = await _collect(call, batches)
+    return json_response(build_completion(log, parsed.num_logprobs), headers=dict(headers))
 
 
 @endpoint("GET", "/v1/models", Access.KEY)
 async def list_models(call: Call) -> Response:
-    """The models that can be asked, as OpenAI lists them."""
-    models = await call.house.services.engine.models()
-    return answer(models_list((model.name for model in models), created=0))
+    """List the available models in OpenAI's format."""
+    models = await call.app.services.engine.models()
+    return json_response(build_model_list((model.name for model in models), created=0))
 
 
-@endpoint("GET", "/v1/models/{model}", Access.KEY)
+@endpoint("GET", "/v1/models/{model:path}", Access.KEY)
 async def get_model(call: Call) -> Response:
-    """One model, as OpenAI shows it."""
-    name = call.path("model")
-    models = await call.house.services.engine.models()
+    """Get one model in OpenAI's format."""
+    name = call.path_param("model")
+    models = await call.app.services.engine.models()
     if name not in (model.name for model in models):
         raise UnknownModel(f"There is no model {name!r} here.", param="model")
-    return answer(models_list([name], created=0).data[0])
+    return json_response(build_model_list([name], created=0).data[0])
 
 
-async def _batches(
-    call: Call, sent: Sent, key: str | None, heartbeat_s: float
-) -> AsyncGenerator[Sequence[Stamped], None]:
-    _, coming = await call.house.runner.follow(sent.turn_id, call.user_id, 0, heartbeat_s)
-    return coming if key is not None else _until_left(call, sent, coming)
+async def _read_beginning(batches: AsyncGenerator[Sequence[Stamped], None]) -> list[Stamped]:
+    """Reads up to the first words, or to the first heartbeat. Raises the error of a turn that fails
+    before: programs retry by the status of the response."""
+    beginning: list[Stamped] = []
+    async for batch in batches:
+        beginning += batch
+        if not batch or any(_is_shown(stamped.event) for stamped in batch):
+            break
+    failures = [one.event for one in beginning if isinstance(one.event, TurnFailed)]
+    if failures and not any(isinstance(one.event, TextArrived) for one in beginning):
+        await batches.aclose()
+        raise error_from_failure(failures[0])
+    return beginning
 
 
-async def _whole(call: Call, coming: AsyncGenerator[Sequence[Stamped], None]) -> list[Stamped]:
+def _is_shown(event: AnyEvent) -> bool:
+    return isinstance(event, TextArrived | ToolCallArrived) or is_end(event)
+
+
+async def _collect(call: Call, batches: AsyncGenerator[Sequence[Stamped], None]) -> list[Stamped]:
     log: list[Stamped] = []
-    async with aclosing(coming) as batches:
+    async with aclosing(batches):
         async for batch in batches:
             log += batch
             if await call.request.is_disconnected():
@@ -76,14 +99,14 @@ async def _whole(call: Call, coming: AsyncGenerator[Sequence[Stamped], None]) ->
     return log
 
 
-async def _until_left(
-    call: Call, sent: Sent, coming: AsyncGenerator[Sequence[Stamped], None]
+async def _stop_on_disconnect(
+    call: Call, turn_id: str, batches: AsyncGenerator[Sequence[Stamped], None]
 ) -> AsyncGenerator[Sequence[Stamped], None]:
     try:
-        async with aclosing(coming) as batches:
+        async with aclosing(batches):
             async for batch in batches:
                 yield batch
     finally:
-        # Not awaited: a reader that leaves cancels this very task.
-        if turn := call.house.runner.find(sent.turn_id, call.user_id):
-            call.house.runner.abandon(turn)
+        # Not awaited: a disconnect cancels this very task.
+        if turn := call.app.runner.find(turn_id, call.user_id):
+            call.app.runner.abandon(turn)

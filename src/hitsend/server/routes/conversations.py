@@ -1,4 +1,4 @@
-"""Conversations as they are kept: the list, the tree, changing, deleting."""
+"""Stored conversations: list, get, change, delete, and rate their answers."""
 
 import asyncio
 from typing import Annotated
@@ -8,17 +8,21 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from hitsend.errors import Refused
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
-from hitsend.server.trees import tree
-from hitsend.store import ConversationLine
+from hitsend.messages import Feedback
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.server.conversation_tree import conversation_tree
+from hitsend.store import ConversationItem
+from hitsend.wire.responses import ConversationPage, ConversationSummary
 
-PAGE = 28
-MOST_PER_PAGE = 100
-MOST_QUERY_CHARS = 200
+PATH = "/backend-api/conversation/{conversation_id}"
+FEEDBACK_PATH = f"{PATH}/messages/{{message_id}}/feedback"
+PAGE_SIZE = 28
+MAX_PAGE_SIZE = 100
+MAX_QUERY_CHARS = 200
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is not given stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     title: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
     is_archived: bool | UnsetType = UNSET
@@ -28,31 +32,32 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     current_node: str | UnsetType = UNSET
 
 
-@endpoint("GET", "/backend-api/conversations", Access.PERSON)
+@endpoint("GET", "/backend-api/conversations", Access.USER)
 async def list_conversations(call: Call) -> Response:
-    """One's conversations, newest first: by `is_archived`, `is_pinned`, `folder_id`, or `q`."""
-    offset = call.number("offset", 0, most=1_000_000_000)
-    limit = call.number("limit", PAGE, most=MOST_PER_PAGE)
-    conversations = call.house.services.store.conversations
+    """List conversations, newest first: by `is_archived`, `is_pinned`, `folder_id`, or `q`."""
+    offset = call.query_int("offset", 0, maximum=1_000_000_000)
+    limit = call.query_int("limit", PAGE_SIZE, maximum=MAX_PAGE_SIZE)
+    conversations = call.app.services.store.conversations
     if query := call.request.query_params.get("q"):
-        if len(query) > MOST_QUERY_CHARS:
-            raise Refused(f"Search for at most {MOST_QUERY_CHARS} characters.", param="q")
+        if len(query) > MAX_QUERY_CHARS:
+            raise Refused(f"Search for at most {MAX_QUERY_CHARS} characters.", param="q")
         page = await conversations.search(call.user_id, query, offset=offset, limit=limit)
     else:
         page = await conversations.list(
             call.user_id,
             offset=offset,
             limit=limit,
-            is_archived=_claim(call, "is_archived") or False,
-            is_pinned=_claim(call, "is_pinned"),
-            folder_id=_folder(call),
+            is_archived=_bool_param(call, "is_archived") or False,
+            is_pinned=_bool_param(call, "is_pinned"),
+            folder_id=_folder_param(call),
         )
-    items = [_line(line) for line in page.items]
-    return answer({"items": items, "total": page.total, "limit": limit, "offset": offset})
+    items = tuple(_item(line) for line in page.items)
+    return json_response(
+        ConversationPage(items=items, total=page.total, limit=limit, offset=offset)
+    )
 
 
-def _claim(call: Call, name: str) -> bool | None:
-    """None where it is not made."""
+def _bool_param(call: Call, name: str) -> bool | None:
     match call.request.query_params.get(name):
         case None:
             return None
@@ -64,53 +69,72 @@ def _claim(call: Call, name: str) -> bool | None:
             raise Refused(f"`{name}` has to be true or false.", param=name)
 
 
-def _folder(call: Call) -> str | None | UnsetType:
+def _folder_param(call: Call) -> str | None | UnsetType:
     folder_id = call.request.query_params.get("folder_id", UNSET)
     return None if folder_id == "none" else folder_id
 
 
-@endpoint("GET", "/backend-api/conversation/{conversation_id}", Access.PERSON)
+@endpoint("GET", PATH, Access.USER)
 async def get_conversation(call: Call) -> Response:
-    """A conversation with all its branches."""
-    conversation = await call.house.services.store.conversations.get(
-        call.path("conversation_id"), call.user_id
+    """Get a conversation with all its branches."""
+    conversation = await call.app.services.store.conversations.get(
+        call.path_param("conversation_id"), call.user_id
     )
-    # Not on the event loop: a long one takes tens of milliseconds.
-    return await asyncio.to_thread(lambda: answer(tree(conversation)))
+    # In a thread: a long conversation takes tens of milliseconds.
+    return await asyncio.to_thread(lambda: json_response(conversation_tree(conversation)))
 
 
-@endpoint("PATCH", "/backend-api/conversation/{conversation_id}", Access.PERSON)
+@endpoint("PATCH", PATH, Access.USER)
 async def change_conversation(call: Call) -> Response:
-    """Rename, archive, pin, put in a folder, show another branch, or delete with a way back."""
-    conversation_id, change = call.path("conversation_id"), await call.body(Change)
-    await call.house.services.store.conversations.update(
+    """Rename, archive, pin, move to a folder, show another branch, or delete with an undo."""
+    conversation_id, change = call.path_param("conversation_id"), await call.read_body(Change)
+    await call.app.services.store.conversations.update(
         conversation_id, call.user_id, **msgspec.to_builtins(change)
     )
     if change.title is not UNSET:
-        call.house.runner.tell_title(call.user_id, conversation_id, change.title)
+        call.app.runner.publish_title(call.user_id, conversation_id, change.title)
     if change.is_visible is False:
-        await call.house.runner.stop(call.user_id, conversation_id)
-    return answer({"success": True})
+        await call.app.runner.stop(call.user_id, conversation_id)
+    return json_response({"success": True})
 
 
-@endpoint("DELETE", "/backend-api/conversation/{conversation_id}", Access.PERSON)
+@endpoint("DELETE", PATH, Access.USER)
 async def delete_conversation(call: Call) -> Response:
-    """Delete a conversation and everything that was said in it, for good."""
-    conversation_id = call.path("conversation_id")
-    await call.house.services.store.conversations.delete(conversation_id, call.user_id)
-    await call.house.runner.stop(call.user_id, conversation_id)
-    return Response(status_code=NOTHING)
+    """Delete a conversation with all its messages, permanently."""
+    conversation_id = call.path_param("conversation_id")
+    await call.app.services.store.conversations.delete(conversation_id, call.user_id)
+    await call.app.runner.stop(call.user_id, conversation_id)
+    return Response(status_code=NO_CONTENT)
 
 
-def _line(line: ConversationLine) -> dict[str, object]:
-    shown = {
-        "id": line.id,
-        "title": line.title,
-        "create_time": line.created_at,
-        "update_time": line.updated_at,
-        "is_archived": line.is_archived,
-        "is_pinned": line.is_pinned,
-        "folder_id": line.folder_id,
-    }
-    found = line.found
-    return {**shown, "snippet": found.snippet, "message_id": found.message_id} if found else shown
+@endpoint("PUT", FEEDBACK_PATH, Access.USER)
+async def give_feedback(call: Call) -> Response:
+    """Rate an answer. A new rating replaces the old one."""
+    feedback = await call.read_body(Feedback)
+    await call.app.services.store.feedback.set(*_message_ids(call), feedback)
+    return Response(status_code=NO_CONTENT)
+
+
+@endpoint("DELETE", FEEDBACK_PATH, Access.USER)
+async def remove_feedback(call: Call) -> Response:
+    """Remove a rating."""
+    await call.app.services.store.feedback.remove(*_message_ids(call))
+    return Response(status_code=NO_CONTENT)
+
+
+def _message_ids(call: Call) -> tuple[str, str, str]:
+    return call.path_param("conversation_id"), call.path_param("message_id"), call.user_id
+
+
+def _item(line: ConversationItem) -> ConversationSummary:
+    return ConversationSummary(
+        id=line.id,
+        title=line.title,
+        create_time=line.created_at,
+        update_time=line.updated_at,
+        is_archived=line.is_archived,
+        is_pinned=line.is_pinned,
+        folder_id=line.folder_id,
+        snippet=line.found.snippet if line.found else UNSET,
+        message_id=line.found.message_id if line.found else UNSET,
+    )

@@ -1,4 +1,4 @@
-"""Experiments, for an administrator: versions of a prompt, each with its share of the people."""
+"""A/B experiments with prompts, for administrators: each user gets one of the versions."""
 
 import asyncio
 from typing import Annotated
@@ -8,11 +8,13 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from hitsend.errors import NotFound, Refused
-from hitsend.prompts import PromptText, shipped
-from hitsend.prompts.outcomes import outcome
-from hitsend.server.calls import Access, Call, answer, endpoint
-from hitsend.server.routes.prompts import check_can_be_told
+from hitsend.prompts import PromptText, shipped_prompts
+from hitsend.prompts.outcomes import Outcome, evaluate
+from hitsend.server.call import Access, Call, endpoint, json_response
+from hitsend.server.routes.prompts import check_version
+from hitsend.store.experiments import Experiment
 from hitsend.store.prompts import VersionNumber
+from hitsend.wire.responses import Items
 
 
 class NewExperiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,46 +26,51 @@ class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     winner: int | None = None
 
 
+class Report(msgspec.Struct, frozen=True):
+    experiment: Experiment
+    outcome: Outcome
+
+
 @endpoint("GET", "/backend-api/admin/experiments", Access.ADMIN)
 async def list_experiments(call: Call) -> Response:
-    """Every experiment, the newest first."""
-    return answer({"items": await call.house.services.store.experiments.list()})
+    """List experiments, newest first."""
+    return json_response(Items(await call.app.services.store.experiments.list()))
 
 
 @endpoint("POST", "/backend-api/admin/experiments", Access.ADMIN)
 async def start_experiment(call: Call) -> Response:
-    """Compare versions of a prompt: each person is asked with one of them from now on."""
-    new = await call.body(NewExperiment)
-    store, prompt = call.house.services.store, _compared(new)
+    """Start an experiment: from now on each user gets one version of the prompt."""
+    new = await call.read_body(NewExperiment)
+    store, prompt = call.app.services.store, _find_compared_prompt(new)
     for version in new.versions:
-        await check_can_be_told(prompt, version, store.prompts)
+        await check_version(prompt, version, store.prompts)
     started = await store.experiments.start(new.prompt, new.versions, call.user_id)
-    return answer(started, 201)
+    return json_response(started, 201)
 
 
 @endpoint("GET", "/backend-api/admin/experiments/{experiment_id}", Access.ADMIN)
 async def get_experiment(call: Call) -> Response:
-    """What came of each version so far, and whether they differ by more than chance."""
-    experiments = call.house.services.store.experiments
-    experiment = await experiments.get(call.path("experiment_id"))
+    """Get the outcome of each version so far, and whether the difference is significant."""
+    experiments = call.app.services.store.experiments
+    experiment = await experiments.get(call.path_param("experiment_id"))
     trials = await experiments.trials(experiment.id)
-    # Tens of thousands of turns take a while: not on the event loop.
-    found = await asyncio.to_thread(outcome, experiment.versions, trials)
-    return answer({"experiment": experiment, "outcome": found})
+    # In a thread: there may be tens of thousands of turns.
+    found = await asyncio.to_thread(evaluate, experiment.versions, trials)
+    return json_response(Report(experiment, found))
 
 
 @endpoint("POST", "/backend-api/admin/experiments/{experiment_id}/end", Access.ADMIN)
 async def end_experiment(call: Call) -> Response:
-    """End an experiment. From now on the winner holds for everyone, if there is one."""
-    end, store = await call.body(End), call.house.services.store
-    experiment = await store.experiments.get(call.path("experiment_id"))
-    if end.winner in experiment.versions and experiment.prompt in shipped():
-        await check_can_be_told(shipped()[experiment.prompt], end.winner, store.prompts)
-    return answer(await store.experiments.end(experiment.id, end.winner, call.user_id))
+    """End an experiment. The winner, if there is one, becomes the active version."""
+    end, store = await call.read_body(End), call.app.services.store
+    experiment = await store.experiments.get(call.path_param("experiment_id"))
+    if end.winner in experiment.versions and experiment.prompt in shipped_prompts():
+        await check_version(shipped_prompts()[experiment.prompt], end.winner, store.prompts)
+    return json_response(await store.experiments.end(experiment.id, end.winner, call.user_id))
 
 
-def _compared(new: NewExperiment) -> PromptText:
-    prompt = shipped().get(new.prompt)
+def _find_compared_prompt(new: NewExperiment) -> PromptText:
+    prompt = shipped_prompts().get(new.prompt)
     if prompt is None:
         raise NotFound("There is no such prompt.", param="prompt")
     if not prompt.is_in_chat:

@@ -1,4 +1,4 @@
-"""Folders for conversations. What is in one is asked of the list of conversations."""
+"""Folders of conversations. The list of conversations filters by folder."""
 
 from typing import Annotated
 
@@ -6,43 +6,44 @@ import msgspec
 from starlette.responses import Response
 
 from hitsend.errors import Refused
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.wire.responses import Items
 
 
 class FolderName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
 
 
-@endpoint("GET", "/backend-api/folders", Access.PERSON)
+@endpoint("GET", "/backend-api/folders", Access.USER)
 async def list_folders(call: Call) -> Response:
-    """One's folders, by name."""
-    return answer({"items": await call.house.services.store.folders.list(call.user_id)})
+    """List the caller's folders by name."""
+    return json_response(Items(await call.app.services.store.folders.list(call.user_id)))
 
 
-@endpoint("POST", "/backend-api/folders", Access.PERSON)
+@endpoint("POST", "/backend-api/folders", Access.USER)
 async def create_folder(call: Call) -> Response:
-    """Make a folder."""
+    """Create a folder."""
     name = await _name(call)
-    return answer(await call.house.services.store.folders.create(call.user_id, name), 201)
+    return json_response(await call.app.services.store.folders.create(call.user_id, name), 201)
 
 
-@endpoint("PATCH", "/backend-api/folders/{folder_id}", Access.PERSON)
+@endpoint("PATCH", "/backend-api/folders/{folder_id}", Access.USER)
 async def rename_folder(call: Call) -> Response:
     """Rename a folder."""
     name = await _name(call)
-    folders = call.house.services.store.folders
-    return answer(await folders.rename(call.path("folder_id"), call.user_id, name))
+    folders = call.app.services.store.folders
+    return json_response(await folders.rename(call.path_param("folder_id"), call.user_id, name))
 
 
-@endpoint("DELETE", "/backend-api/folders/{folder_id}", Access.PERSON)
+@endpoint("DELETE", "/backend-api/folders/{folder_id}", Access.USER)
 async def delete_folder(call: Call) -> Response:
-    """Delete a folder. Its conversations stay, in no folder."""
-    await call.house.services.store.folders.delete(call.path("folder_id"), call.user_id)
-    return Response(status_code=NOTHING)
+    """Delete a folder. Its conversations are kept, without a folder."""
+    await call.app.services.store.folders.delete(call.path_param("folder_id"), call.user_id)
+    return Response(status_code=NO_CONTENT)
 
 
 async def _name(call: Call) -> str:
-    name = (await call.body(FolderName)).name
+    name = (await call.read_body(FolderName)).name
     if name.isspace():
         raise Refused("Give the folder a name that can be seen.", param="name")
     return name

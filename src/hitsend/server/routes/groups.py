@@ -1,4 +1,4 @@
-"""Groups of people, for an administrator. Who is in one is the people's own route."""
+"""Groups of users, for administrators. `users.py` puts users into groups."""
 
 from typing import Annotated
 
@@ -6,7 +6,8 @@ import msgspec
 from starlette.responses import Response
 
 from hitsend.errors import Refused
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.wire.responses import Items
 
 
 class GroupName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -15,32 +16,32 @@ class GroupName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @endpoint("GET", "/backend-api/groups", Access.ADMIN)
 async def list_groups(call: Call) -> Response:
-    """Every group, by name."""
-    return answer({"items": await call.house.services.store.groups.list()})
+    """List groups by name."""
+    return json_response(Items(await call.app.services.store.groups.list()))
 
 
 @endpoint("POST", "/backend-api/groups", Access.ADMIN)
 async def create_group(call: Call) -> Response:
-    """Make a group."""
-    return answer(await call.house.services.store.groups.create(await _name(call)), 201)
+    """Create a group."""
+    return json_response(await call.app.services.store.groups.create(await _name(call)), 201)
 
 
 @endpoint("PATCH", "/backend-api/groups/{group_id}", Access.ADMIN)
 async def rename_group(call: Call) -> Response:
     """Rename a group."""
-    name, groups = await _name(call), call.house.services.store.groups
-    return answer(await groups.rename(call.path("group_id"), name))
+    name, groups = await _name(call), call.app.services.store.groups
+    return json_response(await groups.rename(call.path_param("group_id"), name))
 
 
 @endpoint("DELETE", "/backend-api/groups/{group_id}", Access.ADMIN)
 async def delete_group(call: Call) -> Response:
-    """Delete a group and its limits. Its people stay, in no group."""
-    await call.house.services.store.groups.delete(call.path("group_id"))
-    return Response(status_code=NOTHING)
+    """Delete a group and its limits. Its users are kept, without a group."""
+    await call.app.services.store.groups.delete(call.path_param("group_id"))
+    return Response(status_code=NO_CONTENT)
 
 
 async def _name(call: Call) -> str:
-    name = (await call.body(GroupName)).name.strip()
+    name = (await call.read_body(GroupName)).name.strip()
     if not name.isprintable() or not name:
         raise Refused("Give the group a name that can be seen.", param="name")
     return name

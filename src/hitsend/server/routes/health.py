@@ -1,23 +1,23 @@
-"""Whether it is alive, and whether it can answer."""
+"""Liveness and readiness probes."""
 
 from starlette.responses import Response
 
-from hitsend.server.calls import Access, Call, answer, endpoint
+from hitsend.server.call import Access, Call, endpoint, json_response
 
 
 @endpoint("GET", "/healthz", Access.ANYONE)
 async def healthz(call: Call) -> Response:
-    """The process is alive."""
-    return answer({"status": "ok"})
+    """Answer 200 while the process is alive."""
+    return json_response({"status": "ok"})
 
 
 @endpoint("GET", "/readyz", Access.ANYONE)
 async def readyz(call: Call) -> Response:
-    """The engine and the store are ready, and new answers are begun; says what is not so."""
-    engine = call.house.services.engine.status().state
-    store = "ready" if await call.house.store_readiness.is_ready() else "down"
-    is_open = call.house.runner.is_open
+    """Answer 200 if engine and store are ready and new turns are accepted, otherwise 503."""
+    engine = call.app.services.engine.status().state
+    store = "ready" if await call.app.store_readiness.is_ready() else "down"
+    is_open = call.app.runner.is_open
     is_ready = engine == store == "ready" and is_open
     status = "ok" if is_ready else "unavailable" if is_open else "draining"
     body = {"status": status, "engine": engine, "store": store}
-    return answer(body, 200 if is_ready else 503, {} if is_ready else {"retry-after": "1"})
+    return json_response(body, 200 if is_ready else 503, {} if is_ready else {"retry-after": "1"})

@@ -1,79 +1,97 @@
-"""What people may use in a minute and in a day: what is left of it, and how it is set."""
+"""Limits per minute and per day: what is left of one's own, and setting them."""
 
 import time
 from collections.abc import Sequence
 
+import msgspec
 from starlette.responses import Response
 
 from hitsend.allowance import Allowance
 from hitsend.errors import NotFound, Refused
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
-from hitsend.server.limiting import limits_of
-from hitsend.store import Budget, Limit, LimitScope
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.server.limits.send_limits import load_limits
+from hitsend.store import Budget, KeyItem, Limit, LimitItem, LimitScope
+from hitsend.wire.responses import (
+    RemainingDayLimit,
+    RemainingGroupLimit,
+    RemainingLimit,
+    RemainingLimits,
+    ServerRules,
+)
 
 WITHOUT_TARGET: tuple[LimitScope, ...] = ("everyone", "address")
 WITH_TARGET: tuple[LimitScope, ...] = ("user", "group", "key")
 
-UNLIMITED: dict[str, object] = {"limit": None, "remaining": None, "reset_ms": None}
+
+class LimitList(msgspec.Struct, frozen=True):
+    items: tuple[LimitItem, ...]
+    keys: tuple[KeyItem, ...]
 
 
-@endpoint("GET", "/backend-api/limits/mine", Access.PERSON)
-async def my_limits(call: Call) -> Response:
-    """What is left of one's own limits."""
-    requests, tokens = await limits_of(call)
+@endpoint("GET", "/backend-api/limits/mine", Access.USER)
+async def get_own_limits(call: Call) -> Response:
+    """Get what is left of the caller's limits."""
+    requests, tokens = await load_limits(call)
     own = [budget for budget in tokens if budget.scope != "group"]
-    minute = [budget for budget in own if budget.span == "minute"]
-    day = [budget for budget in own if budget.span == "day"]
-    group = await call.house.services.store.groups.of(call.user_id)
+    minute = [budget for budget in own if budget.period == "minute"]
+    day = [budget for budget in own if budget.period == "day"]
+    group = await call.app.services.store.groups.find_by_user(call.user_id)
     shared = [budget for budget in tokens if budget.scope == "group"]
-    return answer(
-        {
-            "requests": _requests(call.house.meter.look(requests)),
-            "tokens_minute": _tokens(minute),
-            "tokens_day": _day(day),
-            "group": group and {"name": group.name, "tokens_day": _day(shared)},
-        }
+    return json_response(
+        RemainingLimits(
+            requests=_requests(call.app.request_counter.remaining(requests)),
+            tokens_minute=_tokens(minute),
+            tokens_day=_day(day),
+            group=RemainingGroupLimit(group.name, _day(shared)) if group else None,
+        )
     )
+
+
+@endpoint("GET", "/backend-api/rules", Access.USER)
+async def get_rules(call: Call) -> Response:
+    """Get the instructions and the limits that the settings define for everyone."""
+    settings = call.app.services.settings
+    return json_response(msgspec.convert(settings, ServerRules, from_attributes=True))
 
 
 @endpoint("GET", "/backend-api/limits", Access.ADMIN)
 async def list_limits(call: Call) -> Response:
-    """Every limit that is set, and the keys one can be set for."""
-    limits = call.house.services.store.limits
-    return answer({"items": await limits.list(), "keys": await limits.keys()})
+    """List every limit that is set, and the API keys."""
+    limits = call.app.services.store.limits
+    return json_response(LimitList(tuple(await limits.list()), tuple(await limits.keys())))
 
 
 @endpoint("PUT", "/backend-api/limits/{scope}", Access.ADMIN)
 async def set_limit_for_all(call: Call) -> Response:
-    """Set what everyone, or every address, may use unless something else is set for them."""
+    """Set the default limit for all users, or for all addresses."""
     await _set(call, _scope(call, WITHOUT_TARGET), "")
-    return Response(status_code=NOTHING)
+    return Response(status_code=NO_CONTENT)
 
 
 @endpoint("PUT", "/backend-api/limits/{scope}/{target}", Access.ADMIN)
 async def set_limit(call: Call) -> Response:
-    """Set what a person, a group or a key may use."""
-    await _set(call, _scope(call, WITH_TARGET), call.path("target"))
-    return Response(status_code=NOTHING)
+    """Set the limit of a user, a group or an API key."""
+    await _set(call, _scope(call, WITH_TARGET), call.path_param("target"))
+    return Response(status_code=NO_CONTENT)
 
 
 @endpoint("DELETE", "/backend-api/limits/{scope}", Access.ADMIN)
 async def remove_limit_for_all(call: Call) -> Response:
-    """Take back what was set for everyone, or for every address."""
-    await call.house.services.store.limits.remove(_scope(call, WITHOUT_TARGET), "")
-    return Response(status_code=NOTHING)
+    """Remove the default limit for all users, or for all addresses."""
+    await call.app.services.store.limits.remove(_scope(call, WITHOUT_TARGET), "")
+    return Response(status_code=NO_CONTENT)
 
 
 @endpoint("DELETE", "/backend-api/limits/{scope}/{target}", Access.ADMIN)
 async def remove_limit(call: Call) -> Response:
-    """Take back what was set for a person, a group or a key."""
-    scope, target = _scope(call, WITH_TARGET), call.path("target")
-    await call.house.services.store.limits.remove(scope, target)
-    return Response(status_code=NOTHING)
+    """Remove the limit of a user, a group or an API key."""
+    scope, target = _scope(call, WITH_TARGET), call.path_param("target")
+    await call.app.services.store.limits.remove(scope, target)
+    return Response(status_code=NO_CONTENT)
 
 
 def _scope(call: Call, allowed: Sequence[LimitScope]) -> LimitScope:
-    named = call.path("scope")
+    named = call.path_param("scope")
     for scope in allowed:
         if scope == named:
             return scope
@@ -81,29 +99,30 @@ def _scope(call: Call, allowed: Sequence[LimitScope]) -> LimitScope:
 
 
 async def _set(call: Call, scope: LimitScope, target: str) -> None:
-    limit = await call.body(Limit)
+    limit = await call.read_body(Limit)
     if scope == "address" and limit.tokens_per_day is not None:
         raise Refused("Addresses have no day. Limit their minute.", param="tokens_per_day")
-    await call.house.services.store.limits.set(scope, target, limit)
+    await call.app.services.store.limits.set(scope, target, limit)
 
 
-def _requests(allowances: Sequence[Allowance]) -> dict[str, object]:
+def _requests(allowances: Sequence[Allowance]) -> RemainingLimit:
     if not allowances:
-        return UNLIMITED
+        return RemainingLimit()
     least = min(allowances, key=lambda one: one.remaining)
-    return _left(least.limit, least.remaining, least.reset_s)
+    return _build_remaining(least.limit, least.remaining, least.reset_s)
 
 
-def _tokens(budgets: Sequence[Budget]) -> dict[str, object]:
+def _tokens(budgets: Sequence[Budget]) -> RemainingLimit:
     if not budgets:
-        return UNLIMITED
+        return RemainingLimit()
     least = min(budgets, key=lambda budget: budget.num_left)
-    return _left(least.limit, least.num_left, least.resets_at - time.time())
+    return _build_remaining(least.limit, least.num_left, least.resets_at - time.time())
 
 
-def _day(budgets: Sequence[Budget]) -> dict[str, object]:
-    return _tokens(budgets) | {"reset_at": budgets[0].resets_at if budgets else None}
+def _day(budgets: Sequence[Budget]) -> RemainingDayLimit:
+    tokens, reset_at = _tokens(budgets), budgets[0].resets_at if budgets else None
+    return RemainingDayLimit(tokens.limit, tokens.remaining, tokens.reset_ms, reset_at)
 
 
-def _left(limit: int, remaining: int, reset_s: float) -> dict[str, object]:
-    return {"limit": limit, "remaining": remaining, "reset_ms": max(round(reset_s * 1000), 0)}
+def _build_remaining(limit: int, remaining: int, reset_s: float) -> RemainingLimit:
+    return RemainingLimit(limit, remaining, max(round(reset_s * 1000), 0))

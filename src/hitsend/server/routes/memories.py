@@ -1,4 +1,4 @@
-"""What a person wants remembered: to see, search, change, forget and take along."""
+"""The caller's memories: list, search, add, change, remove, restore, export."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,21 +10,21 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from hitsend.errors import Refused
-from hitsend.memory.statements import statements
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
-from hitsend.server.remembering import exported_memories
+from hitsend.memory.imperatives import remove_imperatives
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.server.data.export import export_memories
 from hitsend.steps.remember import is_secret
 from hitsend.store import Memory
-from hitsend.store.memories import MOST_CHARS, MOST_LISTED, Memories
+from hitsend.store.memories import MAX_CHARS, MAX_LISTED, Memories
 
 PATH = "/backend-api/memories"
-MOST_AT_ONCE = 100
-MOST_QUERY_CHARS = 200
+MAX_PAGE_SIZE = 100
+MAX_QUERY_CHARS = 200
 
 
 class MemoryView(Memory, frozen=True):
     is_shown: bool
-    """To a model, where it matters. Not where it says nothing but what a model should do."""
+    """False if the memory holds nothing but orders to a model: models do not see such ones."""
 
 
 class MemoryPageView(msgspec.Struct, frozen=True):
@@ -33,109 +33,109 @@ class MemoryPageView(msgspec.Struct, frozen=True):
 
 
 class MemoryText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    text: Annotated[str, Meta(min_length=1, max_length=MOST_CHARS)]
+    text: Annotated[str, Meta(min_length=1, max_length=MAX_CHARS)]
 
 
 @endpoint("GET", PATH, Access.SESSION)
 async def list_memories(call: Call) -> Response:
-    """One's memories, the newest first: all, those with the words of `q`, or those in `ids`.
-    Of those that are named, the ones that are gone are left out."""
-    if (named := call.request.query_params.get("ids")) is not None:
-        found = await _memories(call).some(call.user_id, _ids(named))
+    """List memories, newest first: all, those that match `q`, or those in `ids`.
+    Ids that no longer exist are left out."""
+    if (ids := call.request.query_params.get("ids")) is not None:
+        found = await _memories(call).get_many(call.user_id, _parse_ids(ids))
         return _page(found, len(found))
     page = await _memories(call).list(
         call.user_id,
-        call.request.query_params.get("q", "")[:MOST_QUERY_CHARS],
-        offset=call.number("offset", 0, most=MOST_LISTED),
-        limit=call.number("limit", 50, most=MOST_AT_ONCE),
+        call.request.query_params.get("q", "")[:MAX_QUERY_CHARS],
+        offset=call.query_int("offset", 0, maximum=MAX_LISTED),
+        limit=call.query_int("limit", 50, maximum=MAX_PAGE_SIZE),
     )
     return _page(page.items, page.total)
 
 
 @endpoint("POST", PATH, Access.SESSION)
 async def add_memory(call: Call) -> Response:
-    """Have something remembered. What is known already is not added again."""
+    """Add a memory. A duplicate is not added again."""
     text = await _text(call)
     memory = await _memories(call).add(call.user_id, text, "written")
-    return _learned(call, memory, 201)
+    return _index_and_show(call, memory, 201)
 
 
 @endpoint("GET", f"{PATH}/export", Access.SESSION)
-async def export_memories(call: Call) -> Response:
-    """One's memories and profile, as a file."""
-    content = await exported_memories(call.house.services.store, call.user_id)
+async def download_memories(call: Call) -> Response:
+    """Download the caller's memories and profile as a file."""
+    content = await export_memories(call.app.services.store, call.user_id)
     headers = {
         "cache-control": "no-store",
         "content-disposition": 'attachment; filename="hitsend-memories.json"',
     }
-    return answer(content, headers=headers)
+    return json_response(content, headers=headers)
 
 
 @endpoint("PATCH", f"{PATH}/{{memory_id}}", Access.SESSION)
 async def change_memory(call: Call) -> Response:
-    """Change what a memory says."""
+    """Change the text of a memory."""
     text = await _text(call)
-    memory = await _memories(call).change(call.path("memory_id"), call.user_id, text)
-    return _learned(call, memory)
+    memory = await _memories(call).change(call.path_param("memory_id"), call.user_id, text)
+    return _index_and_show(call, memory)
 
 
 @endpoint("DELETE", f"{PATH}/{{memory_id}}", Access.SESSION)
 async def remove_memory(call: Call) -> Response:
-    """Forget something. It can be brought back for ten minutes; nothing uses it meanwhile."""
-    await _memories(call).remove(call.path("memory_id"), call.user_id)
-    return Response(status_code=NOTHING)
+    """Remove a memory. It is unused at once, and can be restored for ten minutes."""
+    await _memories(call).remove(call.path_param("memory_id"), call.user_id)
+    return Response(status_code=NO_CONTENT)
 
 
 @endpoint("POST", f"{PATH}/{{memory_id}}/bring_back", Access.SESSION)
-async def bring_back_memory(call: Call) -> Response:
-    """Bring back what was just forgotten."""
-    memory = await _memories(call).bring_back(call.path("memory_id"), call.user_id)
-    return _learned(call, memory)
+async def restore_memory(call: Call) -> Response:
+    """Restore a memory that was just removed."""
+    memory = await _memories(call).restore(call.path_param("memory_id"), call.user_id)
+    return _index_and_show(call, memory)
 
 
 @endpoint("POST", f"{PATH}/{{memory_id}}/accept", Access.SESSION)
 async def accept_memory(call: Call) -> Response:
-    """Have a suggestion remembered. Until then nothing uses it."""
-    memory = await _memories(call).accept(call.path("memory_id"), call.user_id)
-    return _learned(call, memory)
+    """Accept a suggested memory. Until then it is unused."""
+    memory = await _memories(call).accept(call.path_param("memory_id"), call.user_id)
+    return _index_and_show(call, memory)
 
 
 @endpoint("DELETE", PATH, Access.SESSION)
 async def clear_memories(call: Call) -> Response:
-    """Forget everything, for good."""
+    """Delete all memories, permanently."""
     await _memories(call).clear(call.user_id)
-    return Response(status_code=NOTHING)
+    return Response(status_code=NO_CONTENT)
 
 
 def _memories(call: Call) -> Memories:
-    return call.house.services.store.memories
+    return call.app.services.store.memories
 
 
 async def _text(call: Call) -> str:
-    text = (await call.body(MemoryText)).text
+    text = (await call.read_body(MemoryText)).text
     if is_secret(text):
         raise Refused("This looks like a password or a key. Those are kept nowhere.", param="text")
     return text
 
 
 def _view(memory: Memory) -> MemoryView:
-    return MemoryView(**asdict(memory), is_shown=statements(memory.text) != "")
+    return MemoryView(**asdict(memory), is_shown=remove_imperatives(memory.text) != "")
 
 
 def _page(memories: Sequence[Memory], total: int) -> Response:
-    return answer(MemoryPageView(tuple(map(_view, memories)), total))
+    return json_response(MemoryPageView(tuple(map(_view, memories)), total))
 
 
-def _learned(call: Call, memory: Memory, status: int = 200) -> Response:
-    """From soon on it is found by what it means, too."""
-    services = call.house.services
-    learning = partial(services.recall.learn_memories, call.user_id)
-    services.background.want(f"memories:{call.user_id}", learning)
-    return answer(_view(memory), status)
+def _index_and_show(call: Call, memory: Memory, status: int = 200) -> Response:
+    """Indexes the memory for semantic search in the background."""
+    services = call.app.services
+    index = partial(services.recall.embed_memories, call.user_id)
+    services.background.schedule(f"memories:{call.user_id}", index)
+    return json_response(_view(memory), status)
 
 
-def _ids(named: str) -> list[str]:
-    ids = [one for one in named.split(",") if one]
-    if len(ids) > MOST_AT_ONCE:
-        raise Refused(f"Ask for at most {MOST_AT_ONCE} memories at once.", param="ids")
+def _parse_ids(param: str) -> list[str]:
+    ids = [memory_id for memory_id in param.split(",") if memory_id]
+    if len(ids) > MAX_PAGE_SIZE:
+        raise Refused(f"Ask for at most {MAX_PAGE_SIZE} memories at once.", param="ids")
     return ids

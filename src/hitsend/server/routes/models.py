@@ -1,60 +1,65 @@
-"""What can be asked, what can be fetched, and how the engine is."""
+"""Models: available ones, downloads, and the status of the engine."""
 
 from collections.abc import Sequence
 
 import msgspec
 from starlette.responses import Response
 
-from hitsend.engine import ModelFacts
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
+from hitsend.engine import EngineStatus, ModelFacts, Offer
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
 
 ACCEPTED = 202
 
 
 class ListedModel(ModelFacts, frozen=True, kw_only=True):
     num_tokens_per_s: float | None
-    """How fast its last answers were, on this machine. None while nobody knows."""
+    """The speed of its last answers on this machine. None if there were none."""
 
 
-@endpoint("GET", "/backend-api/models", Access.PERSON)
+class ModelList(msgspec.Struct, frozen=True):
+    models: tuple[ListedModel, ...]
+    default_model: str | None
+    offers: tuple[Offer, ...]
+
+
+class Status(EngineStatus, frozen=True, kw_only=True):
+    model: str | None
+    """The default model."""
+
+
+@endpoint("GET", "/backend-api/models", Access.USER)
 async def list_models(call: Call) -> Response:
-    """The models that can be asked now, the default first, and those that can be fetched."""
-    services = call.house.services
+    """List the available models, the default first, and those that can be downloaded."""
+    services = call.app.services
     models = await services.engine.models()
     speeds = await services.store.turns.speeds()
-    listed = [
+    listed = tuple(
         ListedModel(**msgspec.structs.asdict(model), num_tokens_per_s=speeds.get(model.name))
         for model in models
-    ]
-    return answer(
-        {
-            "models": listed,
-            "default_model": _default(models),
-            "offers": await services.engine.offers(),
-        }
     )
+    return json_response(ModelList(listed, _default(models), tuple(await services.engine.offers())))
 
 
 @endpoint("POST", "/backend-api/models/{name:path}/pull", Access.ADMIN)
 async def pull_model(call: Call) -> Response:
-    """Begin to fetch a model of the catalogue; the status tells how it gets on."""
-    await call.house.services.engine.fetch(call.path("name"))
+    """Start the download of a model. `/backend-api/status` shows its progress."""
+    await call.app.services.engine.fetch(call.path_param("name"))
     return Response(status_code=ACCEPTED)
 
 
 @endpoint("DELETE", "/backend-api/models/{name:path}", Access.ADMIN)
 async def remove_model(call: Call) -> Response:
-    """Delete a model's weights, or what has arrived of them."""
-    await call.house.services.engine.remove(call.path("name"))
-    return Response(status_code=NOTHING)
+    """Delete a model's weights, or its partial download."""
+    await call.app.services.engine.remove(call.path_param("name"))
+    return Response(status_code=NO_CONTENT)
 
 
-@endpoint("GET", "/backend-api/status", Access.PERSON)
-async def status(call: Call) -> Response:
-    """How the engine is, and what is being downloaded."""
-    engine = call.house.services.engine
+@endpoint("GET", "/backend-api/status", Access.USER)
+async def get_status(call: Call) -> Response:
+    """Get the state of the engine and the progress of downloads."""
+    engine = call.app.services.engine
     default = _default(await engine.models())
-    return answer(msgspec.to_builtins(engine.status()) | {"model": default})
+    return json_response(Status(**msgspec.structs.asdict(engine.status()), model=default))
 
 
 def _default(models: Sequence[ModelFacts]) -> str | None:

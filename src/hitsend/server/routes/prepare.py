@@ -1,6 +1,5 @@
-"""Before Send is pressed: what a message would weigh, and reading ahead what comes before it."""
+"""Preparing a Send while it is typed: counts its tokens, and prewarms the model."""
 
-import asyncio
 from typing import Literal
 from uuid import uuid4
 
@@ -10,23 +9,25 @@ from starlette.responses import Response
 from hitsend.engine import Prompt
 from hitsend.errors import EngineDown, EngineLost
 from hitsend.events import PromptEncoded
-from hitsend.server.calls import Access, Call, answer, endpoint
-from hitsend.server.presence import while_there
-from hitsend.server.warming import SOME_TEXT, WarmupState, conduit_token, stable_prefix
-from hitsend.turn import weigh
-from hitsend.wire.send import Author, Content, SendBody, SentMessage, parse_send
+from hitsend.server.call import Access, Call, endpoint, json_response
+from hitsend.server.edge.until_disconnect import run_until_disconnect
+from hitsend.server.turns.prewarm import PLACEHOLDER, sign_conduit_token, stable_prefix
+from hitsend.server.turns.start import parse_body
+from hitsend.turn import preview_prompt
+from hitsend.wire.send import SendBody, SendBodyAuthor, SendBodyContent, SendBodyMessage
+from hitsend.wire.side_events import WarmupState
 
-NOT_AHEAD = "none"
-"""What a client says that only wants to know the weight."""
+NO_PREWARM = "none"
+"""The `client_prepare_state` of a client that only wants the token count."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """What a Send would take of the model's window, and how much of it is read by now."""
+    """How much of the context window a Send would take, and whether it is prewarmed."""
 
     status: Literal["ok", "skipped"]
-    """`skipped` where nothing is read ahead."""
+    """`skipped` if nothing is prewarmed."""
     conduit_token: str | None = None
-    """To be brought along by the Send."""
+    """The Send passes it on as `x-conduit-token`."""
     warmup_state: WarmupState = "cold"
     num_tokens: int | None = None
     num_window_tokens: int | None = None
@@ -34,51 +35,46 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     is_exact: bool | None = None
 
 
-@endpoint("POST", "/backend-api/f/conversation/prepare", Access.PERSON)
+@endpoint("POST", "/backend-api/f/conversation/prepare", Access.USER)
 async def prepare(call: Call) -> Response:
-    """Weigh a draft, and have what comes before it read ahead; nothing is sent or stored."""
-    body = await call.body(SendBody)
+    """Count a draft's tokens and prewarm the model. Nothing is sent or stored."""
+    app, body = call.app, await call.read_body(SendBody)
     try:
-        prompt, encoded = await while_there(call.request, _weighed(call, _with_a_message(body)))
+        encoding = _encode(call, _with_placeholder(body))
+        prompt, encoded = await run_until_disconnect(call.request, encoding)
     except (EngineDown, EngineLost):
-        return answer(Prepared(status="skipped"))
-    is_wanted = body.client_prepare_state != NOT_AHEAD
-    return answer(_prepared(call, prompt if is_wanted else None, encoded))
+        return json_response(Prepared(status="skipped"))
+    prepared = Prepared(
+        status="skipped",
+        num_tokens=encoded.num_tokens,
+        num_window_tokens=encoded.num_window_tokens,
+        num_dropped_messages=encoded.num_dropped_messages,
+        is_exact=encoded.is_exact,
+    )
+    is_wanted = app.services.settings.prewarm and body.client_prepare_state != NO_PREWARM
+    if is_wanted and (prefix := stable_prefix(prompt)):
+        warm_id = app.prewarm.start(call.user_id, prefix)
+        prepared = msgspec.structs.replace(
+            prepared,
+            status="ok",
+            conduit_token=sign_conduit_token(app.secret, call.user_id, warm_id),
+            warmup_state=app.prewarm.state(warm_id),
+        )
+    return json_response(prepared)
 
 
-def _with_a_message(body: SendBody) -> SendBody:
-    """Before the first word is written any message will do: what comes before it is the same."""
+def _with_placeholder(body: SendBody) -> SendBody:
+    """Before the first word is typed, a placeholder stands for the message: the prefix is the same
+    for any message."""
     if body.messages or body.action != "next":
         return body
-    some = SentMessage(str(uuid4()), Author("user"), Content("text", (SOME_TEXT,)))
-    return msgspec.structs.replace(body, messages=(some,))
+    content = SendBodyContent("text", (PLACEHOLDER,))
+    message = SendBodyMessage(str(uuid4()), SendBodyAuthor("user"), content)
+    return msgspec.structs.replace(body, messages=(message,))
 
 
-async def _weighed(call: Call, body: SendBody) -> tuple[Prompt, PromptEncoded]:
-    most = call.house.services.settings.max_message_chars
-    async with call.house.weighing.one_of(call.user_id):
-        sent = await asyncio.to_thread(parse_send, body, call.user_id, most)
-        sent = msgspec.structs.replace(sent, key_id=call.person.key_id)
-        return await weigh(sent, call.house.services)
-
-
-def _prepared(call: Call, prompt: Prompt | None, weight: PromptEncoded) -> Prepared:
-    """Without a prompt, nothing is read ahead."""
-    house = call.house
-    weighed = Prepared(
-        status="skipped",
-        num_tokens=weight.num_tokens,
-        num_window_tokens=weight.num_window_tokens,
-        num_dropped_messages=weight.num_dropped_messages,
-        is_exact=weight.is_exact,
-    )
-    prefix = stable_prefix(prompt) if prompt and house.services.settings.prewarm else None
-    if prefix is None:
-        return weighed
-    warm_id = house.warming.begin(call.user_id, prefix)
-    return msgspec.structs.replace(
-        weighed,
-        status="ok",
-        conduit_token=conduit_token(house.secret, call.user_id, warm_id),
-        warmup_state=house.warming.state(warm_id),
-    )
+async def _encode(call: Call, body: SendBody) -> tuple[Prompt, PromptEncoded]:
+    async with call.app.prepare_locks.lock(call.user_id):
+        send = await parse_body(call.app, body, call.user_id)
+        send = msgspec.structs.replace(send, key_id=call.identity.key_id)
+        return await preview_prompt(send, call.app.services)

@@ -1,4 +1,4 @@
-"""What a person tells every conversation of theirs, by the name ChatGPT gives it."""
+"""The caller's profile, which every conversation of theirs includes. The path is ChatGPT's."""
 
 from typing import Annotated
 
@@ -7,14 +7,14 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 from starlette.responses import Response
 
-from hitsend.canonical import canonical
-from hitsend.server.calls import Access, Call, answer, endpoint
+from hitsend.canonical import canonicalize
+from hitsend.server.call import Access, Call, endpoint, json_response
 
 PATH = "/backend-api/user_system_messages"
 
 
 class ProfileBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     call_me: Annotated[str, Meta(max_length=100)] | UnsetType = UNSET
     about_me: Annotated[str, Meta(max_length=1_500)] | UnsetType = UNSET
@@ -23,38 +23,37 @@ class ProfileBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uses_memory: bool | UnsetType = UNSET
     suggests_memories: bool | UnsetType = UNSET
     wipes_memories: bool = False
-    """Turn memory off, and forget everything."""
+    """Turns memory off and deletes all memories."""
 
 
 @endpoint("GET", PATH, Access.SESSION)
 async def get_profile(call: Call) -> Response:
-    """What one tells every conversation, and whether things are remembered."""
-    return answer(await call.house.services.store.profiles.get(call.user_id))
+    """Get the profile and the memory settings."""
+    return json_response(await call.app.services.store.profiles.get(call.user_id))
 
 
 @endpoint("PUT", PATH, Access.SESSION)
 async def set_profile(call: Call) -> Response:
-    """Say what every conversation should know, and whether things are remembered.
-    What is left out stays as it is. `wipes_memories` turns memory off and forgets everything, for
-    good."""
-    body = await call.body(ProfileBody)
-    store = call.house.services.store
-    profile = await store.profiles.change(call.user_id, **_said(body))
+    """Change the profile and the memory settings. Fields that are left out stay unchanged.
+    `wipes_memories` turns memory off and deletes all memories, permanently."""
+    body = await call.read_body(ProfileBody)
+    store = call.app.services.store
+    profile = await store.profiles.change(call.user_id, **_changes(body))
     if body.wipes_memories:
         await store.memories.clear(call.user_id)
-    return answer(profile)
+    return json_response(profile)
 
 
-def _said(body: ProfileBody) -> dict[str, object]:
-    said = {name: value for name, value in asdict(body).items() if value is not UNSET}
-    if said.pop("wipes_memories"):
-        said |= {"uses_memory": False, "suggests_memories": False}
-    return {name: _clean(name, value) for name, value in said.items()}
+def _changes(body: ProfileBody) -> dict[str, object]:
+    changes = {name: value for name, value in asdict(body).items() if value is not UNSET}
+    if changes.pop("wipes_memories"):
+        changes |= {"uses_memory": False, "suggests_memories": False}
+    return {name: _normalize(name, value) for name, value in changes.items()}
 
 
-def _clean(name: str, value: object) -> object:
-    """A name is one line."""
+def _normalize(name: str, value: object) -> object:
+    """The user's name becomes a single line."""
     if not isinstance(value, str):
         return value
-    text = canonical(value).strip()
+    text = canonicalize(value).strip()
     return " ".join(text.split()) if name == "call_me" else text

@@ -1,6 +1,6 @@
-"""Prompts, for an administrator: read, write a version, try it, choose it, roll back.
+"""Prompts, for administrators: list, write a version, try it, activate it, roll back.
 
-A prompt cannot be taken away or renamed: the code asks for it by its name.
+A prompt cannot be deleted or renamed: the code refers to it by name.
 """
 
 from collections import defaultdict
@@ -11,31 +11,32 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
-from hitsend.canonical import canonical
+from hitsend.canonical import canonicalize
 from hitsend.errors import NotFound, Refused
-from hitsend.messages import Sampling
-from hitsend.prompt_book import misfit
+from hitsend.messages import Role, Sampling
 from hitsend.prompts import (
     PromptText,
     Slot,
     check_template,
     render_chat,
     samples,
-    shipped,
+    shipped_prompts,
     with_template,
 )
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
+from hitsend.prompts.picker import find_misfit
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
 from hitsend.store.prompts import (
     FIRST_OWN,
+    PromptOverride,
     Prompts,
     PromptVersion,
-    Running,
-    Standing,
+    RunningExperiment,
     VersionNumber,
 )
+from hitsend.wire.responses import Items
 
-MOST_BYTES = 262_144
-MOST_LINES = 100
+MAX_BYTES = 262_144
+MAX_CHANGES = 100
 NOT_DECODED = "A note has no answer of its own. Choose how chats are decoded with `system`."
 
 
@@ -45,19 +46,19 @@ class NewVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is not given stays; null is what comes with hitsend."""
+    """Fields that are left out stay unchanged; null restores hitsend's default."""
 
     version: VersionNumber | None | UnsetType = UNSET
     sampling: Sampling | None | UnsetType = UNSET
 
 
-class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     template: Annotated[str, Meta(max_length=20_000)]
     values: dict[str, str | list[str] | bool] | None = None
 
 
 class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt as the page of prompts shows it."""
+    """A prompt in the list of prompts."""
 
     name: str
     about: str
@@ -66,76 +67,90 @@ class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
     is_decoded: bool
     shipped: PromptText
     versions: tuple[PromptVersion, ...]
-    """The administrators' own, the newest first."""
+    """Written by administrators, the newest first."""
     active: int
-    """What is told."""
     misfits: Mapping[int, str]
-    """Of the versions that were chosen or are compared, those that are not told any more, and why
-    not."""
+    """Active or compared versions that cannot be rendered any more, each with the reason."""
     sampling: Sampling | None
-    experiment: Running | None
+    experiment: RunningExperiment | None
+
+
+class CreatedVersion(msgspec.Struct, frozen=True):
+    name: str
+    version: int
+
+
+class RenderedMessage(msgspec.Struct, frozen=True):
+    role: Role
+    text: str
+
+
+class RenderedPrompt(msgspec.Struct, frozen=True):
+    text: str
+    """All messages, with empty lines between them."""
+    messages: tuple[RenderedMessage, ...]
 
 
 @endpoint("GET", "/backend-api/admin/prompts", Access.ADMIN)
 async def list_prompts(call: Call) -> Response:
-    """Every prompt, with all of its versions and which one holds."""
-    store = call.house.services.store.prompts
-    standings, own = await store.standings(), defaultdict[str, list[PromptVersion]](list)
+    """List every prompt with its versions, and which one is active."""
+    store = call.app.services.store.prompts
+    overrides, own = await store.overrides(), defaultdict[str, list[PromptVersion]](list)
     for version in await store.versions():
         own[version.name].append(version)
-    lines = [_line(prompt, own[name], standings) for name, prompt in shipped().items()]
-    return answer({"items": lines})
+    lines = [_line(prompt, own[name], overrides) for name, prompt in shipped_prompts().items()]
+    return json_response(Items(lines))
 
 
 @endpoint("POST", "/backend-api/admin/prompts/{name}/versions", Access.ADMIN)
 async def write_version(call: Call) -> Response:
-    """Write a version of a prompt. It is not used before it is chosen."""
-    prompt, new = _prompt(call), await call.body(NewVersion, MOST_BYTES)
-    template = canonical(new.template).strip("\n")
+    """Write a version of a prompt. It is unused until it is activated."""
+    prompt, new = _prompt(call), await call.read_body(NewVersion, MAX_BYTES)
+    template = canonicalize(new.template).strip("\n")
     check_template(prompt, template)
     render_chat(with_template(prompt, FIRST_OWN, template), samples(prompt))
-    store = call.house.services.store.prompts
-    version = await store.add(prompt.name, template, canonical(new.note).strip(), call.user_id)
-    return answer({"name": prompt.name, "version": version}, 201)
+    store = call.app.services.store.prompts
+    version = await store.add(prompt.name, template, canonicalize(new.note).strip(), call.user_id)
+    return json_response(CreatedVersion(prompt.name, version), 201)
 
 
 @endpoint("PUT", "/backend-api/admin/prompts/{name}", Access.ADMIN)
-async def choose_version(call: Call) -> Response:
-    """Choose the version that holds, or how what it asks for is decoded."""
-    prompt, choice = _prompt(call), await call.body(Choice, MOST_BYTES)
+async def set_version(call: Call) -> Response:
+    """Activate a version, or set the sampling of the answers it asks for."""
+    prompt, choice = _prompt(call), await call.read_body(Choice, MAX_BYTES)
     if choice.sampling and not prompt.is_decoded:
         raise Refused(NOT_DECODED, param="sampling")
-    version, store = choice.version, call.house.services.store.prompts
+    version, store = choice.version, call.app.services.store.prompts
     if isinstance(version, int):
-        await check_can_be_told(prompt, version, store)
+        await check_version(prompt, version, store)
         version = None if version == prompt.version else version
     await store.choose(prompt.name, call.user_id, version=version, sampling=choice.sampling)
-    return Response(status_code=NOTHING)
+    return Response(status_code=NO_CONTENT)
 
 
 @endpoint("POST", "/backend-api/admin/prompts/{name}/try", Access.ADMIN)
 async def try_template(call: Call) -> Response:
-    """What a template would say, with sample values or others. Nothing is kept."""
-    prompt, attempt = _prompt(call), await call.body(Attempt)
-    template = canonical(attempt.template).strip("\n")
+    """Render a template with sample values or others. Nothing is stored."""
+    prompt, trial = _prompt(call), await call.read_body(Trial)
+    template = canonicalize(trial.template).strip("\n")
     check_template(prompt, template)
-    values = samples(prompt) if attempt.values is None else attempt.values
+    values = samples(prompt) if trial.values is None else trial.values
     messages = render_chat(with_template(prompt, FIRST_OWN, template), values)
-    told = [{"role": message.role, "text": message.text} for message in messages]
-    return answer({"text": "\n\n".join(message.text for message in messages), "messages": told})
+    rendered = tuple(RenderedMessage(message.role, message.text) for message in messages)
+    return json_response(RenderedPrompt("\n\n".join(one.text for one in rendered), rendered))
 
 
 @endpoint("GET", "/backend-api/admin/audit", Access.ADMIN)
 async def list_changes(call: Call) -> Response:
-    """Who changed prompts, and which comparisons of theirs there were, the newest first."""
-    limit = call.number("limit", 50, most=MOST_LINES)
-    before = call.number("before", 0, most=2**53)
-    audit = call.house.services.store.audit
-    return answer({"items": await audit.list(before=before, limit=limit)})
+    """List changes of prompts and experiments with their authors, newest first."""
+    limit = call.query_int("limit", 50, maximum=MAX_CHANGES)
+    before = call.query_int("before", 0, maximum=2**53)
+    audit = call.app.services.store.audit
+    return json_response(Items(await audit.list(before=before, limit=limit)))
 
 
-async def check_can_be_told(prompt: PromptText, version: int, store: Prompts) -> None:
-    """It is there, and fits what this hitsend has to say."""
+async def check_version(prompt: PromptText, version: int, store: Prompts) -> None:
+    """Raises NotFound or Refused unless the version exists and can be rendered."""
     if version == prompt.version:
         return
     template = await store.template(prompt.name, version)
@@ -145,16 +160,16 @@ async def check_can_be_told(prompt: PromptText, version: int, store: Prompts) ->
 
 
 def _prompt(call: Call) -> PromptText:
-    if (prompt := shipped().get(call.path("name"))) is None:
+    if (prompt := shipped_prompts().get(call.path_param("name"))) is None:
         raise NotFound("There is no such prompt.", param="name")
     return prompt
 
 
 def _line(
-    prompt: PromptText, own: list[PromptVersion], standings: Mapping[str, Standing]
+    prompt: PromptText, own: list[PromptVersion], overrides: Mapping[str, PromptOverride]
 ) -> PromptLine:
-    standing = standings.get(prompt.name, Standing())
-    chosen, misfits = standing.version, _misfits(prompt, standing)
+    override = overrides.get(prompt.name, PromptOverride())
+    chosen, misfits = override.version, _misfits(prompt, override)
     return PromptLine(
         name=prompt.name,
         about=prompt.about,
@@ -165,14 +180,14 @@ def _line(
         versions=tuple(own),
         active=chosen if chosen and chosen not in misfits else prompt.version,
         misfits=misfits,
-        sampling=standing.sampling,
-        experiment=standing.experiment,
+        sampling=override.sampling,
+        experiment=override.experiment,
     )
 
 
-def _misfits(prompt: PromptText, standing: Standing) -> dict[int, str]:
+def _misfits(prompt: PromptText, override: PromptOverride) -> dict[int, str]:
     problems = (
-        (version, misfit(prompt.name, version, template))
-        for version, template in standing.templates.items()
+        (version, find_misfit(prompt.name, version, template))
+        for version, template in override.templates.items()
     )
     return {version: problem for version, problem in problems if problem}

@@ -1,4 +1,4 @@
-"""Shares: links by which anyone may read a path of a conversation, until they are taken back."""
+"""Shares: public links to one path of a conversation, until they are revoked."""
 
 import asyncio
 
@@ -7,12 +7,13 @@ from msgspec import structs
 from starlette.responses import Response
 
 from hitsend.errors import NotAllowed, NotFound
-from hitsend.server.calls import NOTHING, Access, Call, answer, endpoint
-from hitsend.store import Share, Shared, StoredMessage
-from hitsend.wire.message import Origin, WireMessage, message
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.store import MessageRow, Share, SharedPath
+from hitsend.wire.message import Origin, WireMessage, build_message
+from hitsend.wire.responses import Items, SharedConversation, ShareLink
 
 HEADERS = {"x-robots-tag": "noindex", "cache-control": "no-store"}
-"""What is taken back must not live on in a search engine or a cache."""
+"""A revoked share must not live on in a search engine or a cache."""
 
 
 class NewShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,56 +23,55 @@ class NewShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @endpoint("POST", "/backend-api/conversation/{conversation_id}/shares", Access.SESSION)
 async def create_share(call: Call) -> Response:
     """Share the path from the first message to `current_node`, as it is now."""
-    current_node = (await call.body(NewShare)).current_node
-    if not call.house.services.settings.allow_sharing:
+    current_node = (await call.read_body(NewShare)).current_node
+    if not call.app.services.settings.allow_sharing:
         raise NotAllowed("Sharing is switched off here (HITSEND_ALLOW_SHARING).")
-    share = await call.house.services.store.shares.create(
-        call.path("conversation_id"), call.user_id, current_node
+    share = await call.app.services.store.shares.create(
+        call.path_param("conversation_id"), call.user_id, current_node
     )
-    return answer(_line(share), 201)
+    return json_response(_item(share), 201)
 
 
 @endpoint("GET", "/backend-api/shares", Access.SESSION)
 async def list_shares(call: Call) -> Response:
-    """What one shares, newest first."""
-    shares = await call.house.services.store.shares.list(call.user_id)
-    return answer({"items": [_line(share) for share in shares]})
+    """List the caller's shares, newest first."""
+    shares = await call.app.services.store.shares.list(call.user_id)
+    return json_response(Items([_item(share) for share in shares]))
 
 
 @endpoint("DELETE", "/backend-api/shares/{share_id}", Access.SESSION)
 async def revoke_share(call: Call) -> Response:
-    """Take a share back: from here on nobody can read it."""
-    await call.house.services.store.shares.revoke(call.path("share_id"), call.user_id)
-    return Response(status_code=NOTHING)
+    """Revoke a share: nobody can read it any more."""
+    await call.app.services.store.shares.revoke(call.path_param("share_id"), call.user_id)
+    return Response(status_code=NO_CONTENT)
 
 
 @endpoint("GET", "/backend-api/share/{share_id}", Access.ANYONE)
 async def read_share(call: Call) -> Response:
-    """What somebody shares. To know its id is to be allowed."""
-    if not call.house.services.settings.allow_sharing:
+    """Read a shared conversation. Anyone who knows its id may."""
+    if not call.app.services.settings.allow_sharing:
         raise NotFound("Sharing is switched off here.", param="share_id")
-    shared = await call.house.services.store.shares.read(call.path("share_id"))
-    # Not on the event loop: a long one takes a tenth of a second, and anyone may ask for it.
-    return await asyncio.to_thread(lambda: answer(_told(shared), headers=HEADERS))
+    shared = await call.app.services.store.shares.read(call.path_param("share_id"))
+    # In a thread: a long one takes a tenth of a second, and anyone may request it.
+    return await asyncio.to_thread(lambda: json_response(_view(shared), headers=HEADERS))
 
 
-def _line(share: Share) -> dict[str, object]:
-    return {
-        "id": share.id,
-        "path": f"/share/{share.id}",
-        "title": share.title,
-        "conversation_id": share.conversation_id,
-        "create_time": share.created_at,
-    }
+def _item(share: Share) -> ShareLink:
+    return ShareLink(
+        id=share.id,
+        path=f"/share/{share.id}",
+        title=share.title,
+        conversation_id=share.conversation_id,
+        create_time=share.created_at,
+    )
 
 
-def _told(shared: Shared) -> dict[str, object]:
-    messages = [_message(stored) for stored in shared.messages]
-    return {"title": shared.title, "create_time": shared.created_at, "messages": messages}
+def _view(shared: SharedPath) -> SharedConversation:
+    messages = tuple(_message(stored) for stored in shared.messages)
+    return SharedConversation(title=shared.title, create_time=shared.created_at, messages=messages)
 
 
-def _message(stored: StoredMessage) -> WireMessage:
-    """What was said, and no more: neither what it cost, what broke on the way, nor what else the
-    model knew."""
-    said = structs.replace(stored, usage=None, problem=None, seen=None)
-    return message(said, Origin(None, stored.model or "", stored.created_at))
+def _message(stored: MessageRow) -> WireMessage:
+    """Leaves out usage, errors and context."""
+    public = structs.replace(stored, usage=None, problem=None, seen=None)
+    return build_message(public, Origin(None, stored.model or "", stored.created_at))

@@ -1,53 +1,55 @@
-"""The WebSocket: a ticket for it, and the line itself."""
+"""The WebSocket: its ticket, and the connection."""
 
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from hitsend.errors import Refused
-from hitsend.server.calls import Access, Call, House, answer, endpoint, socket_endpoint
-from hitsend.server.people import Person, check_origin
-from hitsend.server.socket.rules import Hangup
-from hitsend.server.socket.socket import Socket, hang_up
+from hitsend.server.app import App
+from hitsend.server.auth.identify import Identity, check_origin
+from hitsend.server.call import Access, Call, endpoint, json_response, socket_endpoint
+from hitsend.server.turns.socket.limits import SocketClose
+from hitsend.server.turns.socket.socket import Socket, close_socket
+from hitsend.wire.responses import SocketTicket
 from hitsend.wire.socket import PROTOCOL
 
 CONNECT = "/backend-api/celsius/ws/connect"
 
 
-@endpoint("GET", "/backend-api/celsius/ws/user", Access.PERSON)
-async def ticket(call: Call) -> Response:
-    """The address of a WebSocket, with a ticket that holds once and for a minute."""
-    issued = call.house.sockets.tickets.issue(call.person)
+@endpoint("GET", "/backend-api/celsius/ws/user", Access.USER)
+async def issue_ticket(call: Call) -> Response:
+    """Get the URL of a WebSocket, with a ticket that is valid once and for a minute."""
+    ticket = call.app.sockets.tickets.issue(call.identity)
     url = call.request.url
     scheme = "wss" if url.scheme == "https" else "ws"
-    address = f"{scheme}://{url.netloc}{CONNECT}?ticket={issued.token}"
-    told = {"websocket_url": address, "expires_at": issued.expires_at}
-    return answer(told, headers={"cache-control": "no-store"})
+    socket_url = f"{scheme}://{url.netloc}{CONNECT}?ticket={ticket.token}"
+    body = SocketTicket(socket_url, ticket.expires_at)
+    return json_response(body, headers={"cache-control": "no-store"})
 
 
 @socket_endpoint(CONNECT, Access.TICKET)
-async def connect(line: WebSocket, house: House) -> None:
-    """Follow any number of turns over one WebSocket, and hear of all others."""
-    check_origin(line)
-    if PROTOCOL not in line.scope["subprotocols"]:
+async def connect(websocket: WebSocket, app: App) -> None:
+    """Follow any number of turns over one WebSocket, with news of all others."""
+    check_origin(websocket)
+    if PROTOCOL not in websocket.scope["subprotocols"]:
         raise Refused(f"This socket speaks {PROTOCOL}: ask for it as the subprotocol.")
-    house.sockets.check_room()
-    person = await _redeemed(line.query_params.get("ticket", ""), house)
-    await line.accept(PROTOCOL)
-    if person is None or not await _held(Socket(line, house, person), house, person):
-        # After the handshake: before it, a browser learns nothing but that there was a failure.
-        await hang_up(line, Hangup(Hangup.BAD_TICKET, "Ask for a new ticket."))
+    app.sockets.check_room()
+    identity = await _redeem_ticket(websocket.query_params.get("ticket", ""), app)
+    await websocket.accept(PROTOCOL)
+    if identity is not None:
+        socket = Socket(websocket, app, identity)
+        if await app.streams.run_until_revoked(identity.credential_id, socket.run()):
+            return
+    # After the handshake: a browser does not show why a handshake failed.
+    await close_socket(websocket, SocketClose(SocketClose.BAD_TICKET, "Ask for a new ticket."))
 
 
-async def _redeemed(ticket: str, house: House) -> Person | None:
-    """Who it is, if the session or key they asked for it with still holds."""
-    if (person := house.sockets.tickets.redeem(ticket)) is None:
+async def _redeem_ticket(ticket: str, app: App) -> Identity | None:
+    """Returns None if its session or key was revoked since."""
+    if (identity := app.sockets.tickets.redeem(ticket)) is None:
         return None
-    accounts, credential = house.services.store.accounts, {person.credential_id}
-    is_session = person.session is not None
-    live = await (accounts.live_sessions if is_session else accounts.live_keys)(credential)
-    return person if live else None
-
-
-async def _held(socket: Socket, house: House, person: Person) -> bool:
-    """Whether it came to its own end, and not to that of the session or key it was opened with."""
-    return await house.streams.until_revoked(person.credential_id, socket.run())
+    accounts, credential_ids = app.services.store.accounts, {identity.credential_id}
+    if identity.session is not None:
+        live = await accounts.filter_sessions(credential_ids)
+    else:
+        live = await accounts.filter_keys(credential_ids)
+    return identity if live else None

@@ -1,4 +1,4 @@
-"""Where Alembic comes in. `hitsend.store.migrate` brings the connection and the transaction."""
+"""Alembic's entry point. `hitsend.store.migrate` provides the connection and the transaction."""
 
 from alembic import context
 

@@ -1,8 +1,7 @@
-import type { Left } from '$/memory/told';
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { whole, rough, oneDigit, duration } = numbersIn('de');
+const { whole, rough, oneDigit, duration } = createNumberFormats('de');
 
 export const chat: Words['chat'] = {
 	messages: 'Nachrichten',
@@ -79,7 +78,7 @@ export const chat: Words['chat'] = {
 		settings: 'Wann gefragt wird',
 		used: (count: number) =>
 			`${whole(count)} ${count === 1 ? 'Erinnerung' : 'Erinnerungen'} benutzt`,
-		left: ({ numSummarised, numRecalled, numDropped }: Left) => {
+		left: ({ numSummarised, numRecalled, numDropped }) => {
 			const parts = [
 				[numSummarised, 'zusammengefasst'],
 				[numRecalled, 'nachgeschlagen'],

@@ -1,7 +1,7 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { whole, when } = numbersIn('de');
+const { whole, when } = createNumberFormats('de');
 
 export const composer: Words['composer'] = {
 	message: 'Nachricht',

@@ -1,7 +1,7 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { whole, rough, oneDigit, duration } = numbersIn('de');
+const { whole, rough, oneDigit, duration } = createNumberFormats('de');
 
 export const inspector: Words['inspector'] = {
 	title: 'Im Inneren der Antwort',

@@ -3,7 +3,6 @@ import type { MemoryWords } from '$/words/memory';
 const many = (count: number, one: string, several: string) =>
 	`${count.toLocaleString('de')} ${count === 1 ? one : several}`;
 
-/** Was von jemandem behalten wird, was er von sich sagt, und was ein Modell davon sah. */
 export const memory: MemoryWords = {
 	use: {
 		title: 'Gedächtnis',

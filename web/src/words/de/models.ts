@@ -1,7 +1,7 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { whole, oneDigit, size } = numbersIn('de');
+const { whole, oneDigit, size } = createNumberFormats('de');
 
 const strengths: Words['models']['strengths'] = {
 	code: 'Programmieren',

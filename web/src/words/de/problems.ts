@@ -1,9 +1,9 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { Words } from '$/words/words';
 
-const { when } = numbersIn('de');
+const { when } = createNumberFormats('de');
 
-/** What kind of thing it is. What exactly, only the server knows, and it says so in English. */
+/** The kind of failure by error code. The English message of the server follows it. */
 const kinds: Record<string, string> = {
 	not_allowed: 'Das ist hier nicht erlaubt',
 	conflict: 'Das verträgt sich nicht mit dem, was schon da ist',

@@ -1,8 +1,7 @@
-/** Prompts, ihre Fassungen und Vergleiche, und das Protokoll der Änderungen. */
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { PromptWords } from '$/words/prompts';
 
-const { whole, rough, percent, duration } = numbersIn('de');
+const { whole, rough, percent, duration } = createNumberFormats('de');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 

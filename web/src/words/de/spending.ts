@@ -1,7 +1,7 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { SpendingWords } from '$/words/spending';
 
-const { whole, duration, when } = numbersIn('de');
+const { whole, duration, when } = createNumberFormats('de');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 

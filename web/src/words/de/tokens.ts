@@ -1,7 +1,7 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 import type { TokensWords } from '$/words/tokens';
 
-const { whole, oneDigit } = numbersIn('de');
+const { whole, oneDigit } = createNumberFormats('de');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 

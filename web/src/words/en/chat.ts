@@ -1,9 +1,14 @@
-import type { Left } from '$/memory/told';
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const { whole, rough, oneDigit, duration } = numbersIn('en');
+const { whole, rough, oneDigit, duration } = createNumberFormats('en');
 
-/** The conversation: its messages, what can be done with them, and how they are doing. */
+/** How many messages before the context window were summarised, recalled or dropped. */
+export interface OlderMessages {
+	numSummarised: number;
+	numRecalled: number;
+	numDropped: number;
+}
+
 export const chat = {
 	messages: 'Messages',
 	openMenu: 'Open menu',
@@ -61,7 +66,7 @@ export const chat = {
 		send: 'Send feedback'
 	},
 
-	/** Below an answer: what was remembered or forgotten with it, and what the model saw. */
+	/** Notes below an answer: memories it changed or used, and messages the model did not see in full. */
 	seen: {
 		open: 'What the model saw',
 		updated: 'Memory updated',
@@ -79,7 +84,7 @@ export const chat = {
 		accepted: 'Remembered',
 		settings: 'When to ask',
 		used: (count: number) => `Used ${whole(count)} ${count === 1 ? 'memory' : 'memories'}`,
-		left: ({ numSummarised, numRecalled, numDropped }: Left) => {
+		left: ({ numSummarised, numRecalled, numDropped }: OlderMessages) => {
 			const parts = [
 				[numSummarised, 'summarised'],
 				[numRecalled, 'looked up'],

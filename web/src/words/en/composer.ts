@@ -1,9 +1,9 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const { whole, when } = numbersIn('en');
+const { whole, when } = createNumberFormats('en');
 const tokens = (num: number) => `${whole(num)} ${num === 1 ? 'token' : 'tokens'}`;
 
-/** Where a message is written. */
+/** The form a message is written in. */
 export const composer = {
 	message: 'Message',
 	placeholder: 'Write a message',
@@ -31,7 +31,7 @@ export const composer = {
 		nearlyFull:
 			'This conversation is nearly as long as the model can read. Older messages will be left out.'
 	},
-	/** What Tab would add, for those who cannot see it. */
+	/** The autocompletion, for screen readers. */
 	ghost: (text: string, hasTab: boolean) =>
 		hasTab ? `Tab accepts: ${text}` : `A tap accepts: ${text}`,
 	left: {

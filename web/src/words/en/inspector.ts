@@ -1,8 +1,8 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const { whole, rough, oneDigit, duration } = numbersIn('en');
+const { whole, rough, oneDigit, duration } = createNumberFormats('en');
 
-/** The panel that looks inside an answer. */
+/** The inspector of an answer. */
 export const inspector = {
 	title: 'Inside the answer',
 	close: 'Close',

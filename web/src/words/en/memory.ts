@@ -1,4 +1,4 @@
-/** What is remembered of somebody, what they say of themselves, and what a model saw of it. */
+/** Memories, the profile, and the context of an answer. */
 const many = (count: number, one: string, several: string) =>
 	`${count.toLocaleString('en')} ${count === 1 ? one : several}`;
 
@@ -34,7 +34,7 @@ export const memory = {
 		added: 'Remembered.',
 		addedUnshown:
 			'Remembered, but not shown to the model: it says what to do. How answers should be goes under “About you”.',
-		/** The name of the page to go to follows. */
+		/** Followed by a link with the name of the section. */
 		unshown:
 			'Not shown to the model: it says what to do, not something about you. How answers should be goes under',
 		missing: 'Write what is to be remembered.',

@@ -1,7 +1,7 @@
 import type { Strength } from '$/api/wire';
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const { whole, oneDigit, size } = numbersIn('en');
+const { whole, oneDigit, size } = createNumberFormats('en');
 
 const strengths: Record<Strength, string> = {
 	code: 'code',
@@ -11,7 +11,7 @@ const strengths: Record<Strength, string> = {
 	writing: 'writing'
 };
 
-/** The models, and how the engine that runs them is. */
+/** Models, and the state of the engine. */
 export const models = {
 	title: 'Models',
 	choose: (title: string) => `Model: ${title}`,

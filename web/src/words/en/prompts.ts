@@ -1,11 +1,11 @@
 /** Prompts, their versions and comparisons, and the log of changes. */
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const { whole, rough, percent, duration } = numbersIn('en');
+const { whole, rough, percent, duration } = createNumberFormats('en');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 
-/** What each prompt is called, and what it is for. One that is not here goes by its own name. */
+/** The title and purpose of each prompt. A prompt that is missing here shows its own name. */
 const known: Record<string, { name: string; about: string } | undefined> = {
 	system: { name: 'System instructions', about: 'What every conversation begins with.' },
 	title: { name: 'Title', about: 'Asks for the title of a conversation.' },
@@ -51,7 +51,7 @@ const units = {
 	time: (low: number, high: number) => `${duration(low)} to ${duration(high)}`
 };
 
-/** What slots are for, by prompt and name. The server says it in English by itself. */
+/** The purpose of each slot, by prompt and name. If empty, the English text of the server is shown. */
 const slots: Record<string, string | undefined> = {};
 
 export const prompts = {

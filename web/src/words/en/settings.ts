@@ -1,4 +1,4 @@
-/** Settings, and administration. */
+/** The settings, including those of administrators. */
 const many = (count: number, one: string, several: string) =>
 	`${count.toLocaleString('en')} ${count === 1 ? one : several}`;
 

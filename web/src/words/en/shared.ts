@@ -1,4 +1,4 @@
-/** What anyone with the link of a share reads. */
+/** The public page of a shared conversation. */
 export const shared = {
 	about: (day: string) => `A copy of a conversation, shared on ${day}. It does not change.`,
 	person: 'Question',

@@ -1,7 +1,7 @@
 /** Limits, groups, usage and prices. */
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const { whole, duration, when } = numbersIn('en');
+const { whole, duration, when } = createNumberFormats('en');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 

@@ -1,10 +1,10 @@
-import { numbersIn } from '$/words/numbers';
+import { createNumberFormats } from '$/words/numbers';
 
-const { whole, oneDigit } = numbersIn('en');
+const { whole, oneDigit } = createNumberFormats('en');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 
-/** The page on which text becomes tokens. */
+/** The tokenizer page. */
 export const tokens = {
 	title: 'Text becomes tokens',
 	about:

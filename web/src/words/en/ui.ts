@@ -10,7 +10,7 @@ export const ui = {
 	hideTyped: 'Hide what you type',
 	numCharsOf: (count: number, most: number) =>
 		`${count.toLocaleString('en')} of ${most.toLocaleString('en')} characters`,
-	/** What is printed on the keys of a keyboard. */
+	/** The labels of keyboard keys. */
 	keys: {
 		ctrl: 'Ctrl',
 		alt: 'Alt',

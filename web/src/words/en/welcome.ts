@@ -1,4 +1,4 @@
-/** What stands in a chat that has not begun. */
+/** An empty chat. */
 export const welcome = {
 	title: 'What is on your mind?',
 	suggestions: 'Suggestions',

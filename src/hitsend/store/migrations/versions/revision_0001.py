@@ -1,4 +1,4 @@
-"""Everything the first release keeps."""
+"""The tables of the first release."""
 
 import sqlalchemy as sa
 from alembic import op

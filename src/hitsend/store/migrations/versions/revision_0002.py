@@ -1,4 +1,4 @@
-"""Folders, pins, feedback, shares, and a delete with a way back."""
+"""Folders, pins, feedback, shares, and deletion that can be undone."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -38,8 +38,8 @@ def _create_folders() -> None:
 
 
 def _widen_conversations() -> None:
-    # Hidden meant: in no list, and kept. From here on it means: gone within a minute. Nothing
-    # that was kept may go, so it becomes what is now in no list and kept.
+    # Hidden conversations used to be unlisted but kept. From now on hidden ones are erased after
+    # a minute, so the old ones become archived.
     op.execute("UPDATE conversations SET is_archived = 1 WHERE NOT is_visible")
     op.drop_index("ix_conversations_user_id_updated_at")
     op.execute("ALTER TABLE conversations DROP COLUMN is_visible")

@@ -1,4 +1,4 @@
-"""Sends that are said once, a ledger of tokens, limits, groups and prices."""
+"""Idempotency keys of Sends, the token ledger, limits, groups and prices."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -98,7 +98,7 @@ def _create_ledger() -> None:
     op.create_index("ix_ledger_group_id_at", "ledger", ["group_id", "at", *taken])
     op.create_index("ix_ledger_key_id_at", "ledger", ["key_id", "at", *taken])
     op.create_index("ix_ledger_at", "ledger", ["at"])
-    # What was used before there was a ledger counts too.
+    # Add the usage from before the ledger existed.
     op.execute(
         "INSERT INTO ledger (turn_id, user_id, surface, model, at, num_reserved_tokens, "
         "num_input_tokens, num_cached_tokens, num_output_tokens) "

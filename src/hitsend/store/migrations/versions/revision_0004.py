@@ -1,4 +1,4 @@
-"""Where a turn came from, in the ledger: so that addresses can be limited in tokens."""
+"""The client's address in the ledger, for token limits per address."""
 
 import sqlalchemy as sa
 from alembic import op

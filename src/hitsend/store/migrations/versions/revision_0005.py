@@ -1,5 +1,4 @@
-"""What the model sees: profiles, memories, summaries, exchanges as vectors, prompts and their
-comparisons, and who changed what for everyone."""
+"""Profiles, memories, summaries, exchange vectors, prompts, experiments and the audit log."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -20,7 +19,7 @@ def upgrade() -> None:
 
 
 def _add_temporary() -> None:
-    """Lists leave them out: the index of lists has to know."""
+    """Adds `is_temporary` to the list index, because lists exclude temporary conversations."""
     op.execute("ALTER TABLE conversations ADD COLUMN is_temporary BOOLEAN DEFAULT 0 NOT NULL")
     op.drop_index("ix_conversations_list", "conversations")
     op.create_index(
@@ -66,13 +65,13 @@ def _key(name: str = "id") -> sa.Column[str]:
 
 
 def _of(name: str, column: str, *, is_key: bool = False) -> sa.Column[str]:
-    """It goes when what it belongs to goes."""
+    """A reference to the owning row, whose deletion deletes this row."""
     its = sa.ForeignKey(column, ondelete="CASCADE")
     return sa.Column(name, sa.Text, its, primary_key=is_key, nullable=False)
 
 
 def _once_of(name: str, column: str) -> sa.Column[str]:
-    """It stays when what it speaks of goes."""
+    """A reference that becomes NULL when the other row is deleted."""
     return sa.Column(name, sa.Text, sa.ForeignKey(column, ondelete="SET NULL"))
 
 

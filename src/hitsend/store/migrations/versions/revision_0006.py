@@ -1,5 +1,7 @@
-"""Erased is erased, in the search as well: what temporary chats say never enters it, and where
-something was erased a mark stands until its words have left."""
+"""Erased words leave the search index too.
+
+Temporary chats are not indexed, and a flag in `meta` says that the index has to be merged.
+"""
 
 from alembic import op
 
@@ -21,7 +23,7 @@ def upgrade() -> None:
         "DELETE FROM title_search WHERE rowid IN "
         "(SELECT position FROM conversations WHERE is_temporary)"
     )
-    op.execute(MARK)  # of all that was erased until now, the words are still there
+    op.execute(MARK)  # words erased before this migration are still in the index
 
 
 MARK = "INSERT OR REPLACE INTO meta (key, value) VALUES ('search_has_erased', randomblob(16));"

@@ -1,0 +1,20 @@
+"""Runs every bench, one after the other: `python -m bench`. A bench that fails stops no other."""
+
+import subprocess
+import sys
+
+BENCHES = ("start", "send", "scale", "delivery", "engine", "page", "warm", "context")
+
+
+def main() -> None:
+    failed = []
+    for name in BENCHES:
+        print(f"\n==> bench.{name}", flush=True)
+        if subprocess.run([sys.executable, "-m", f"bench.{name}"], check=False).returncode:
+            failed.append(name)
+    if failed:
+        sys.exit(f"\nThese did not run to their end: {', '.join(failed)}.")
+
+
+if __name__ == "__main__":
+    main()

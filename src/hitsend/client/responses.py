@@ -1,0 +1,94 @@
+"""The parts of models and messages that this client uses; `wire` has the other responses.
+
+These leave out fields that it does not use: their types may get new values in a newer server,
+which must not make a message unreadable.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from hitsend.messages import Role, Usage
+from hitsend.wire.message import FinishDetails
+from hitsend.wire.responses import Running
+
+
+class Model(msgspec.Struct, frozen=True):
+    name: str
+    title: str
+    num_window_tokens: int
+    where: Literal["here", "remote"]
+    is_default: bool = False
+
+
+class ModelList(msgspec.Struct, frozen=True):
+    models: tuple[Model, ...]
+    default_model: str | None
+
+
+class Author(msgspec.Struct, frozen=True):
+    role: Role
+
+
+class Content(msgspec.Struct, frozen=True):
+    parts: tuple[str, ...]
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    turn_exchange_id: str = ""
+    """Empty for an imported message: it has no turn."""
+    parent_id: str | None = None
+    model_slug: str | None = None
+    usage: Usage | None = None
+    finish_details: FinishDetails | None = None
+    """None for an answer in progress, and for messages of users."""
+    is_visually_hidden_from_conversation: bool = False
+    """A part of the prompt, not a message of the conversation."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A message. `status` is the server's word."""
+
+    id: str
+    author: Author
+    content: Content
+    status: str
+    metadata: Metadata
+
+    @property
+    def text(self) -> str:
+        return "".join(self.content.parts)
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """A message with its conversation, as streamed."""
+
+    message: Message
+    conversation_id: str
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A message and its place in the conversation's tree."""
+
+    id: str
+    parent: str | None
+    children: tuple[str, ...]
+    message: Message | None
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    conversation_id: str
+    title: str
+    current_node: str | None
+    mapping: dict[str, Node]
+    running: Running | None = None
+
+    def path(self) -> list[Message]:
+        """Returns the shown branch, first message first."""
+        found: list[Message] = []
+        at = self.current_node
+        while at is not None and (node := self.mapping.get(at)) is not None:
+            if node.message is not None:
+                found.append(node.message)
+            at = node.parent
+        return found[::-1]

@@ -1,0 +1,6 @@
+"""Recall: finds older messages and memories that are relevant to a question. Start at `Recall`."""
+
+from hitsend.context.recall.recall import Recall
+from hitsend.context.recall.vector_search import ExactSearch, VectorIndex
+
+__all__ = ["ExactSearch", "Recall", "VectorIndex"]

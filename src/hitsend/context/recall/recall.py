@@ -1,0 +1,51 @@
+"""Finds memories of a person and older exchanges of a conversation.
+
+Without an embedder, or when it is down, shared words are compared instead: recall never fails a
+turn.
+"""
+
+from collections.abc import Collection, Sequence
+
+from hitsend.context.recall.exchanges import ExchangeRecall
+from hitsend.context.recall.memories import MemoryRecall
+from hitsend.context.recall.vector_search import VectorIndex
+from hitsend.engine import Embedder
+from hitsend.store import Exchange, Memory, Store
+
+
+class Recall:
+    def __init__(self, store: Store, embedder: Embedder | None, index: VectorIndex) -> None:
+        self._memories = MemoryRecall(store, embedder, index)
+        self._exchanges = ExchangeRecall(store, embedder, index)
+
+    async def find_memories(
+        self, user_id: str, question: str, *, limit: int, known: Collection[str] = ()
+    ) -> list[Memory]:
+        """Returns the memories relevant to the question, best first, without imperatives. Skips
+        the `known` ids."""
+        return await self._memories.find(user_id, question, limit, known)
+
+    async def match_memories(self, user_id: str, about: str) -> list[Memory]:
+        """Returns the memories the words refer to, surely enough to delete them."""
+        return await self._memories.match(user_id, about)
+
+    async def embed_memories(self, user_id: str) -> None:
+        """Embeds the memories that have no vector yet."""
+        await self._memories.embed_new(user_id)
+
+    async def find_exchanges(
+        self,
+        conversation_id: str,
+        user_id: str,
+        question: str,
+        *,
+        before: Sequence[str],
+        limit: int,
+    ) -> list[Exchange]:
+        """Returns the exchanges relevant to the question, best first, among those whose answers
+        are in `before`."""
+        return await self._exchanges.find(conversation_id, user_id, question, before, limit)
+
+    async def embed_exchanges(self, conversation_id: str, user_id: str) -> None:
+        """Embeds the exchanges that have no vector yet."""
+        await self._exchanges.embed_new(conversation_id, user_id)

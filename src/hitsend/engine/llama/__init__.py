@@ -1,0 +1,1 @@
+"""The local engine: llama.cpp in child processes. Start at `engine`."""

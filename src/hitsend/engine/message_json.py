@@ -1,0 +1,39 @@
+"""Messages and tools in OpenAI's JSON, which chat templates and remote servers read."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from hitsend.messages import Message, Role, Text, Tool, ToolCall, ToolResult
+
+Json: TypeAlias = dict[str, object]
+
+ROLES: dict[Role, str] = {"developer": "system"}
+"""Roles with another name there: most know only system, user, assistant and tool."""
+
+
+def tool_json(tool: Tool) -> Json:
+    parameters = msgspec.Raw(tool.parameters.encode())
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def messages_json(messages: Sequence[Message]) -> list[Json]:
+    return [one for message in messages for one in _message_json(message)]
+
+
+def _message_json(message: Message) -> Iterator[Json]:
+    """Yields several messages for one of ours if it has tool results: each is its own message."""
+    calls = [_call_json(part) for part in message.parts if isinstance(part, ToolCall)]
+    if any(isinstance(part, Text) for part in message.parts) or calls:
+        content: Json = {"role": ROLES.get(message.role, message.role), "content": message.text}
+        yield content | {"tool_calls": calls} if calls else content
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            yield {"role": "tool", "tool_call_id": part.call_id, "content": part.output}
+
+
+def _call_json(call: ToolCall) -> Json:
+    function = {"name": call.tool, "arguments": call.arguments}
+    return {"id": call.call_id, "type": "function", "function": function}

@@ -1,0 +1,1 @@
+"""Model weights: the catalogue, downloads, and the GGUF header reader. Start at `catalogue`."""

@@ -1,0 +1,1 @@
+"""Engines on other servers: OpenAI-compatible, vLLM and llama-server. Start at `engine`."""

@@ -1,0 +1,64 @@
+"""The result of reading a file: conversations to store, and what was left out."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from hitsend.events import Ending
+
+Source: TypeAlias = Literal["chatgpt", "open_webui", "hitsend"]
+
+
+class ImportedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    """The id in the file, unique only within its conversation."""
+    parent_id: str | None
+    role: Literal["user", "assistant"]
+    text: str
+    created_at: float
+    model: str | None = None
+    """The model that answered. None for a message of the user."""
+    ending: Ending | None = None
+    """How the answer ended. None for a message of the user."""
+    problem: str | None = None
+
+
+class ImportedConversation(msgspec.Struct, frozen=True, kw_only=True):
+    source_id: str
+    """Its id in the file: the same in every import."""
+    title: str
+    created_at: float
+    updated_at: float
+    current_node: str
+    is_archived: bool = False
+    is_pinned: bool = False
+    folder: str | None = None
+    messages: tuple[ImportedMessage, ...]
+    """Each after the one it follows; siblings in their order."""
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """A conversation that was not imported."""
+
+    title: str
+    why: str
+
+
+class PartsLeftOut(msgspec.Struct):
+    """Counts of message parts that are not imported."""
+
+    images: int = 0
+    files: int = 0
+    tools: int = 0
+    other: int = 0
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of reading a file. With a problem, nothing is imported."""
+
+    source: Source = "hitsend"
+    left_out: tuple[LeftOut, ...] = ()
+    num_parts_left_out: PartsLeftOut = msgspec.field(default_factory=PartsLeftOut)
+    problem: str | None = None
+    is_ours: bool = False
+    """The problem is of this machine, not of the file."""

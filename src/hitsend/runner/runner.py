@@ -1,0 +1,219 @@
+"""Starts, finds, follows and stops turns."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import NamedTuple
+
+from hitsend.errors import Overloaded, TooFast, Unavailable
+from hitsend.events import AnyEvent, Stamped, TitleChosen, is_end
+from hitsend.runner.commit import Batch, Committer
+from hitsend.runner.log import TurnLog
+from hitsend.runner.news import News, NewsBroker, TitleChanged, TurnBegan, TurnEnded
+from hitsend.runner.recovery import end_interrupted_turns
+from hitsend.runner.task import END_TIMEOUT_S, TurnTask
+from hitsend.store import Store
+
+MAX_TURNS = 512
+REPLAY_EVENTS = 200
+"""Events of a finished turn, read at once."""
+
+
+class _Selection(NamedTuple):
+    """A person's turns: all, those in a conversation, or one of them."""
+
+    user_id: str
+    conversation_id: str | None
+    turn_id: str | None
+
+    def includes(self, turn: TurnLog) -> bool:
+        return (
+            turn.user_id == self.user_id
+            and self.conversation_id in (None, turn.conversation_id)
+            and self.turn_id in (None, turn.turn_id)
+        )
+
+
+class _Starting(NamedTuple):
+    """A turn that is being accepted."""
+
+    user_id: str
+    stops: list[_Selection]
+    """Asked for meanwhile."""
+
+
+class Runner:
+    def __init__(self, store: Store, max_turns: int = MAX_TURNS) -> None:
+        self._store = store
+        self._max_turns = max_turns
+        self._tasks: dict[str, TurnTask] = {}
+        self._starting: dict[asyncio.Task[TurnLog], _Starting] = {}
+        self._committer = Committer(store, self._after_commit)
+        self._committing: asyncio.Task[None] | None = None
+        self._news = NewsBroker()
+        self._is_closing = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether new turns are taken."""
+        return not self._is_closing
+
+    def load(self) -> float:
+        """Returns the share of `max_turns` in use, from 0 to 1."""
+        return len(self._list_owners()) / self._max_turns
+
+    async def open(self) -> None:
+        """Ends the turns that a crash left running, then starts to commit."""
+        await self._store.turns.begin_epoch()
+        await end_interrupted_turns(self._store)
+        await self._store.ledger.release_orphans()
+        self._committing = asyncio.create_task(self._committer.run())
+
+    async def start(self, user_id: str, events: AsyncGenerator[AnyEvent, None]) -> TurnLog:
+        """Runs a turn until it is accepted, and from there on in the background. Errors before
+        that are raised here, and nothing has been stored. A caller that is cancelled leaves,
+        and the turn goes on: it may be in the store already."""
+        self._check_room(user_id)
+        task = TurnTask(user_id, self._store.turns.epoch, events, self._committer.request)
+        starting = _Starting(user_id, [])
+        accepting = asyncio.create_task(self._run_until_accepted(task, starting.stops))
+        self._starting[accepting] = starting
+        accepting.add_done_callback(self._starting.pop)
+        return await asyncio.shield(accepting)
+
+    def find(self, turn_id: str, user_id: str) -> TurnLog | None:
+        """Returns a running turn of this person."""
+        task = self._tasks.get(turn_id)
+        return task.log if task is not None and task.log.user_id == user_id else None
+
+    async def follow(
+        self, turn_id: str, user_id: str, after: int = 0, heartbeat_s: float | None = None
+    ) -> tuple[Sequence[Stamped], AsyncGenerator[Sequence[Stamped], None]]:
+        """Returns the events up to number `after`, and the rest as they come, of a running or a
+        finished turn."""
+        if (turn := self.find(turn_id, user_id)) is not None:
+            past = turn.events[:after]
+            return past, turn.follow(len(past), heartbeat_s)
+        check_readable((await self._store.turns.get(turn_id, user_id)).finished_at)
+        past = await self._store.turns.events(turn_id, user_id, limit=after) if after else []
+        return past, self.replay(turn_id, user_id, after)
+
+    async def replay(
+        self, turn_id: str, user_id: str, after: int
+    ) -> AsyncGenerator[Sequence[Stamped], None]:
+        """Yields the events of a finished turn. In portions: a slow reader keeps one of them in
+        memory, not the whole log."""
+        while events := await self._store.turns.events(turn_id, user_id, after, REPLAY_EVENTS):
+            yield events
+            after = events[-1].seq
+
+    def watch(self, user_id: str) -> AsyncGenerator[News, None]:
+        """Yields the person's running turns as begun, then their news as it comes."""
+        turns = [task.log for task in self._tasks.values() if task.log.user_id == user_id]
+        running = [turn for turn in turns if turn.finished_at is None]
+        first = [TurnBegan(turn.turn_id, turn.conversation_id) for turn in running]
+        return self._news.watch(user_id, first)
+
+    def publish_title(self, user_id: str, conversation_id: str, title: str) -> None:
+        """The person has renamed a conversation."""
+        self._news.publish(user_id, TitleChanged(conversation_id, title))
+
+    async def stop(
+        self, user_id: str, conversation_id: str | None = None, turn_id: str | None = None
+    ) -> None:
+        """Ends the person's turns: all, those in a conversation, or one of them. The text so far
+        is kept. A turn that is being accepted ends as soon as it is. Raises StoreDown, once all
+        have ended, when an end could not be stored."""
+        selection = _Selection(user_id, conversation_id, turn_id)
+        for starting in self._starting.values():
+            starting.stops.append(selection)
+        tasks = [task for task in self._tasks.values() if selection.includes(task.log)]
+        if ends := [task.end_early("stopped") for task in tasks]:
+            await asyncio.wait(ends)
+        for problem in [end.exception() for end in ends]:
+            if problem:
+                raise problem
+
+    def abandon(self, turn: TurnLog) -> None:
+        """Ends a turn that nobody will read, without waiting for it."""
+        if task := self._tasks.get(turn.turn_id):
+            task.end_early("stopped")
+
+    async def drain(self, grace_s: float) -> None:
+        """Takes no more turns, and lets those that run finish within `grace_s`."""
+        self._is_closing = True
+        if self._starting:
+            await asyncio.wait(list(self._starting), timeout=END_TIMEOUT_S)
+        running = [task.log for task in self._tasks.values() if task.log.finished_at is None]
+        if ends := [asyncio.create_task(turn.until_finished()) for turn in running]:
+            _, late = await asyncio.wait(ends, timeout=grace_s)
+            for waiting in late:
+                waiting.cancel()
+
+    async def close(self) -> None:
+        """Takes no more turns, and ends those that run. An end that cannot be stored now is
+        stored by the next start."""
+        await self.drain(0)
+        if ends := [task.end_early("interrupted") for task in self._tasks.values()]:
+            await asyncio.wait(ends)
+        if self._committing:
+            self._committing.cancel()
+            await asyncio.wait([self._committing])
+
+    async def _run_until_accepted(self, task: TurnTask, stops: Sequence[_Selection]) -> TurnLog:
+        turn = await task.run_until_accepted(self._check_open)
+        self._tasks[turn.turn_id] = task
+        self._news.publish(turn.user_id, TurnBegan(turn.turn_id, turn.conversation_id))
+        if any(selection.includes(turn) for selection in stops):
+            task.end_early("stopped")
+        return turn
+
+    def _check_open(self) -> None:
+        if self._is_closing:
+            raise Unavailable("hitsend is restarting. Try again in a moment.", retry_after_s=2)
+
+    def _list_owners(self) -> list[str]:
+        """Returns the user of each turn that is being accepted or has not ended."""
+        running = (task.log for task in self._tasks.values())
+        owners = [log.user_id for log in running if log.finished_at is None]
+        return owners + [starting.user_id for starting in self._starting.values()]
+
+    def _check_room(self, user_id: str) -> None:
+        """Checked once, before any work is done for the turn. Room is shared with a dynamic
+        threshold: nobody may have more turns than are free. So one person gets at most half of the
+        room, and there is always some for the next."""
+        owners = self._list_owners()
+        num_free, num_own = self._max_turns - len(owners), owners.count(user_id)
+        if num_free <= 0:
+            raise Overloaded(
+                "Too many answers are being written. Try again in a moment.", retry_after_s=5
+            )
+        if num_own >= num_free:
+            raise TooFast(
+                f"{num_own} answers are being written for you, and the room left is for others. "
+                "Try again when one has ended.",
+                retry_after_s=5,
+            )
+
+    def _after_commit(self, batch: Batch) -> None:
+        turn = batch.task.log
+        if batch.is_last:
+            self._tasks.pop(turn.turn_id, None)
+        if self._news.has_watchers(turn.user_id):
+            for news in _news(batch):
+                self._news.publish(turn.user_id, news)
+
+
+def check_readable(finished_at: float | None) -> None:
+    """Raises Unavailable for a turn that neither runs nor has ended: it was just accepted, or its
+    end could not be stored."""
+    if finished_at is None:
+        raise Unavailable("This answer cannot be read yet. Try again.", retry_after_s=1)
+
+
+def _news(batch: Batch) -> Iterator[News]:
+    turn = batch.task.log
+    for stamped in batch.events:
+        if isinstance(stamped.event, TitleChosen):
+            yield TitleChanged(turn.conversation_id, stamped.event.title)
+        elif is_end(stamped.event):
+            yield TurnEnded(turn.turn_id, turn.conversation_id)

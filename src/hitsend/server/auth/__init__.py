@@ -1,0 +1,1 @@
+"""Authentication: sessions, API keys and signed tokens."""

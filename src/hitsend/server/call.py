@@ -1,0 +1,152 @@
+"""A call: one request as its route sees it, with the caller and the app. A route is an `Endpoint`:
+a function of a `Call`, declared with who may call it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.websockets import WebSocket
+
+from hitsend.errors import Refused, TooLarge
+from hitsend.server.app import App
+from hitsend.server.auth.identify import Identity
+from hitsend.wire.body import decode_body
+
+T = TypeVar("T")
+
+MAX_ANONYMOUS_BYTES = 16_384
+"""The largest body of a caller that is not authenticated."""
+NO_CONTENT = 204
+REQUEST_ID = "hitsend.request_id"
+"""Where the scope of a request holds its id."""
+
+
+class Access(Enum):
+    """Who may call a route, and with which credential."""
+
+    ANYONE = "anyone"
+    USER = "session or API key"
+    KEY = "API key"
+    SESSION = "session"
+    ADMIN = "session of an administrator"
+    TICKET = "ticket"
+    """For a WebSocket, with which a browser can send no header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    request: Request
+    app: App
+    caller: Identity | None
+    """None on routes open to anyone."""
+
+    @property
+    def identity(self) -> Identity:
+        assert self.caller is not None
+        return self.caller
+
+    @property
+    def user_id(self) -> str:
+        return self.identity.user.id
+
+    @property
+    def request_id(self) -> str:
+        return str(self.request.scope[REQUEST_ID])
+
+    def path_param(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    def query_int(self, name: str, default: int, *, maximum: int) -> int:
+        """Returns a whole number from the query string."""
+        raw = self.request.query_params.get(name, str(default))
+        if not raw.isascii() or not raw.isdigit() or len(raw) > 18 or int(raw) > maximum:
+            raise Refused(f"`{name}` has to be a whole number from 0 to {maximum}.", param=name)
+        return int(raw)
+
+    async def read_body(self, kind: type[T], max_bytes: int | None = None) -> T:
+        """Reads the JSON body as a `kind`. Raises Refused and TooLarge."""
+        if not self.request.headers.get("content-type", "").startswith("application/json"):
+            raise Refused("The body has to be JSON, with Content-Type: application/json.")
+        largest = self.app.services.settings.max_body_bytes
+        max_bytes = min(max_bytes or largest, largest)
+        if self.caller is None:
+            max_bytes = min(max_bytes, MAX_ANONYMOUS_BYTES)
+        check_content_length(self.request, max_bytes)
+        received = bytearray()
+        async for chunk in self.request.stream():
+            received += chunk
+            if len(received) > max_bytes:
+                raise too_large(max_bytes)
+        return decode_body(bytes(received), kind)
+
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A route: its method and path, who may call it, and its handler."""
+
+    method: str
+    path: str
+    access: Access
+    handler: Handler
+
+    @property
+    def summary(self) -> str:
+        """The first line of the handler's docstring, which docs/routes.md shows."""
+        return _summary(self.handler)
+
+
+def endpoint(method: str, path: str, access: Access) -> Callable[[Handler], Endpoint]:
+    return lambda handler: Endpoint(method, path, access, handler)
+
+
+SocketHandler: TypeAlias = Callable[[WebSocket, App], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SocketEndpoint:
+    """A WebSocket, declared like a route."""
+
+    path: str
+    access: Access
+    handler: SocketHandler
+    method: str = "WS"
+
+    @property
+    def summary(self) -> str:
+        return _summary(self.handler)
+
+
+def socket_endpoint(path: str, access: Access) -> Callable[[SocketHandler], SocketEndpoint]:
+    return lambda handler: SocketEndpoint(path, access, handler)
+
+
+def _summary(handler: object) -> str:
+    return (handler.__doc__ or "").strip().splitlines()[0]
+
+
+def json_response(
+    value: object, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    return Response(msgspec.json.encode(value), status, headers, "application/json")
+
+
+def check_content_length(request: Request, max_bytes: int) -> int | None:
+    """Returns the declared length of the body, if there is one. Raises TooLarge before any of the
+    body is read."""
+    declared = request.headers.get("content-length", "")
+    if not declared.isdigit():
+        return None
+    if int(declared) > max_bytes:
+        raise too_large(max_bytes)
+    return int(declared)
+
+
+def too_large(max_bytes: int) -> TooLarge:
+    return TooLarge(f"The request is larger than {max_bytes:,} bytes.")

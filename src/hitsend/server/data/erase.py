@@ -1,0 +1,41 @@
+"""Erasing: what was deleted, once it can no longer be undone, and what has expired."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from hitsend.errors import StoreDown
+from hitsend.runner import Runner
+from hitsend.store import Store
+
+log = logging.getLogger(__name__)
+
+CHECK_S = 5.0
+
+
+async def erase_expired_forever(store: Store, check_s: float = CHECK_S) -> None:
+    """Erases every few seconds, until it is cancelled. A failure is retried in the next round and
+    does not stop the other erasures."""
+    erasures: Mapping[str, Callable[[], Awaitable[None]]] = {
+        "end temporary chats": store.conversations.hide_expired_temporary,
+        "erase deleted conversations": store.conversations.erase_hidden,
+        "erase removed memories": store.memories.erase_removed,
+        "drop erased words from the search": store.search_index.drop_erased,
+        "forget what was sent long ago": store.turns.delete_expired_sends,
+        "forget addresses": store.ledger.delete_old_addresses,
+    }
+    while True:
+        for purpose, erase in erasures.items():
+            try:
+                await erase()
+            except StoreDown as error:
+                log.warning("Cannot %s: %s", purpose, error.message)
+        await asyncio.sleep(check_s)
+
+
+async def erase_account(store: Store, runner: Runner, user_id: str) -> None:
+    """Stops the user's turns and erases everything of theirs. The account is closed first: if this
+    breaks off, the user is locked out, and an administrator can repeat it."""
+    await store.accounts.close_account(user_id)
+    await runner.stop(user_id)
+    await store.accounts.erase(user_id)

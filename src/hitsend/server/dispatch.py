@@ -1,0 +1,214 @@
+"""Step 1, dispatch: the path of every request, from the router to its route and back.
+
+    check the host -> authorize -> refresh the session -> the route -> compress -> add headers
+
+A bug in a route is answered with 500 and logged, and ends nothing else. This is one of three broad
+exception handlers; the others are in the runner and in `app.restart_forever`.
+"""
+
+import logging
+import math
+from contextlib import suppress
+from uuid import uuid4
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from uvicorn.protocols.utils import ClientDisconnected
+
+from hitsend.errors import (
+    HitsendError,
+    KeyInvalid,
+    MethodNotAllowed,
+    NotAllowed,
+    NotFound,
+    TooFast,
+    Unauthenticated,
+    Unavailable,
+)
+from hitsend.server.app import App
+from hitsend.server.auth.identify import (
+    MAX_QUOTED_CHARS,
+    Identity,
+    identify,
+    refresh_session,
+    set_session_cookie,
+)
+from hitsend.server.call import REQUEST_ID, Access, Call, Endpoint, SocketEndpoint, json_response
+from hitsend.server.edge.compression import compress
+from hitsend.server.limits.headers import rate_limit_headers
+from hitsend.server.routes import ROUTES, SOCKETS
+from hitsend.server.turns.socket.limits import SocketClose
+from hitsend.server.turns.socket.socket import close_socket
+from hitsend.server.turns.stream import RevocableStream, TurnStream
+from hitsend.settings import Settings, is_loopback, split_list
+from hitsend.wire.problem import ErrorBody, describe_error
+
+log = logging.getLogger(__name__)
+
+NO_SNIFF = (b"x-content-type-options", b"nosniff")
+DOCUMENT_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
+        b"form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"referrer-policy", b"no-referrer"),
+)
+BROKEN = "Something broke on our side. It has been logged."
+RETRY_AFTER_S = 1.0
+"""The default for errors without a time of their own."""
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+SOCKET_LOST = (WebSocketDisconnect, ClientDisconnected)
+"""The client is gone. uvicorn raises the second one during the handshake."""
+
+
+def build_asgi_app(app: App) -> Starlette:
+    asgi_app = Starlette(
+        routes=[
+            *(_http_route(endpoint, app) for endpoint in ROUTES),
+            *(_socket_route(endpoint, app) for endpoint in SOCKETS),
+        ],
+        exception_handlers={HTTPException: _no_such_route},
+    )
+    asgi_app.router.redirect_slashes = False  # such a redirect would bypass `handle`
+    return asgi_app
+
+
+def _http_route(endpoint: Endpoint, app: App) -> Route:
+    hosts = _allowed_hosts(app.services.settings)
+
+    async def handle(request: Request) -> Response:
+        request_id = request.scope[REQUEST_ID] = str(uuid4())
+        try:
+            _check_host(request, hosts)
+            response = await _call_route(endpoint, request, app)
+        except HitsendError as error:
+            response = _error_response(error, request.url.path)
+        except ClientDisconnect:
+            response = Response(status_code=499)  # nobody reads it
+        except Exception:
+            log.exception("%s %s failed: request %s", endpoint.method, endpoint.path, request_id)
+            response = _error_response(HitsendError(BROKEN), request.url.path)
+        return _add_headers(await compress(response, request), request_id)
+
+    return Route(endpoint.path, handle, methods=[endpoint.method], name=endpoint.summary)
+
+
+async def _call_route(endpoint: Endpoint, request: Request, app: App) -> Response:
+    caller = await _authorize(endpoint.access, request, app)
+    if caller is None:
+        return await endpoint.handler(Call(request, app, None))
+    session = caller.session
+    new_token = await refresh_session(session, request, app.services.store) if session else None
+    response = await endpoint.handler(Call(request, app, caller))
+    if session and new_token and "set-cookie" not in response.headers:
+        set_session_cookie(request, response, new_token, session.expires_at)
+    if isinstance(response, RevocableStream):
+        response.end_when_revoked(caller.credential_id, app.streams)
+    return response
+
+
+async def _authorize(access: Access, request: Request, app: App) -> Identity | None:
+    if access is Access.ANYONE:
+        return None
+    caller = await identify(request, app.services.store, app.csrf_secret)
+    if access is Access.KEY and (caller is None or caller.session is not None):
+        raise KeyInvalid("This needs a valid API key: Authorization: Bearer hs-…")
+    if caller is None:
+        raise Unauthenticated("Sign in, or send an API key: Authorization: Bearer hs-…")
+    if access in (Access.SESSION, Access.ADMIN) and caller.session is None:
+        raise NotAllowed("An API key cannot do this. Sign in on the page.")
+    if access is Access.ADMIN and caller.user.role != "admin":
+        raise NotAllowed("Only an administrator can do this.")
+    return caller
+
+
+def _socket_route(endpoint: SocketEndpoint, app: App) -> WebSocketRoute:
+    hosts = _allowed_hosts(app.services.settings)
+
+    async def handle(websocket: WebSocket) -> None:
+        try:
+            with suppress(*SOCKET_LOST):
+                _check_host(websocket, hosts)
+                await endpoint.handler(websocket, app)
+        except HitsendError as error:  # only raised before the handshake
+            await _deny_socket(websocket, error)
+        except Exception:
+            log.exception("%s %s failed", endpoint.method, endpoint.path)
+            if websocket.application_state is WebSocketState.CONNECTING:
+                await _deny_socket(websocket, HitsendError(BROKEN))
+            else:
+                await close_socket(websocket, SocketClose(SocketClose.BROKEN, BROKEN))
+
+    return WebSocketRoute(endpoint.path, handle, name=endpoint.summary)
+
+
+async def _deny_socket(websocket: WebSocket, error: HitsendError) -> None:
+    response = _error_response(error, websocket.url.path)
+    await websocket.send_denial_response(_add_headers(response, str(uuid4())))
+
+
+async def _no_such_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        refusal: HitsendError = MethodNotAllowed("This address cannot be called like that.")
+    else:
+        refusal = NotFound("There is nothing at this address.")
+    return _add_headers(_error_response(refusal, request.url.path), str(uuid4()))
+
+
+def _error_response(error: HitsendError, path: str) -> Response:
+    """One JSON body for all routes, in OpenAI's shape on /v1."""
+    detail = None if path.startswith("/v1/") else error.message
+    body = ErrorBody(describe_error(error), detail)
+    return json_response(body, error.status, _error_headers(error))
+
+
+def _error_headers(error: HitsendError) -> dict[str, str]:
+    if isinstance(error, Unavailable | TooFast):
+        seconds = error.retry_after_s or RETRY_AFTER_S
+        limits = rate_limit_headers(error.allowances) if isinstance(error, TooFast) else {}
+        return limits | {
+            "retry-after": str(math.ceil(seconds)),
+            "retry-after-ms": str(math.ceil(seconds * 1000)),
+        }
+    if isinstance(error, Unauthenticated):
+        return {"www-authenticate": "Bearer"}
+    return {}
+
+
+def _allowed_hosts(settings: Settings) -> frozenset[str] | None:
+    """The names in `Host` that are answered, or None for all."""
+    allowed = frozenset(split_list(settings.allowed_hosts.lower()))
+    return allowed | LOCAL_NAMES if allowed or is_loopback(settings.host) else None
+
+
+def _check_host(request: HTTPConnection, allowed: frozenset[str] | None) -> None:
+    """Prevents DNS rebinding: a page on a foreign name that resolves to this machine could
+    otherwise call a server that listens on localhost only."""
+    if allowed is None:
+        return
+    name = request.url.hostname or ""
+    if name not in allowed:
+        raise NotAllowed(
+            f"hitsend was asked as {name[:MAX_QUOTED_CHARS]}, which is not a name it answers to. "
+            "See HITSEND_ALLOWED_HOSTS."
+        )
+
+
+def _add_headers(response: Response, request_id: str) -> Response:
+    headers = response.raw_headers
+    headers.append((b"x-request-id", request_id.encode()))
+    headers.append(NO_SNIFF)
+    # A stream is never shown as a document, so it goes without the headers for documents.
+    if not isinstance(response, TurnStream):
+        headers.extend(DOCUMENT_HEADERS)
+    return response

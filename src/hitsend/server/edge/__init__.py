@@ -1,0 +1,1 @@
+"""The network edge: connections, proxies, compression and static files."""

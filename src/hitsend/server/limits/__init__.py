@@ -1,0 +1,1 @@
+"""Request limits, token limits and proof of work. Start at `send_limits`."""

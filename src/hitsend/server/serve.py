@@ -1,0 +1,157 @@
+"""Runs the app under uvicorn, and shuts down on a signal.
+
+The first signal lets running answers finish, for `drain_s`; the second stops them, and what they
+have so far is kept; the third ends the process.
+"""
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from hitsend.server.app import App, open_app
+from hitsend.server.dispatch import build_asgi_app
+from hitsend.server.edge.connection import connection_class
+from hitsend.server.edge.proxies import ForwardedHeaders, TrustedProxies
+from hitsend.server.turns.socket.transport import MAX_IN_BYTES, SocketProtocol
+from hitsend.settings import BadSetting, Settings, split_list
+
+GRACE_S = 2
+"""For connections to read their last bytes when the server stops."""
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+MAX_CONNECTIONS = 4000
+"""Open at once, streams included. Further ones get 503."""
+
+GC_THRESHOLDS = (20_000, 20, 100)
+"""With the defaults, garbage collection took 9 % of the time of 200 streams, in pauses of up to
+140 ms."""
+
+
+async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
+    """Serves until SIGINT or SIGTERM. Calls `announce` with the address once it can be opened."""
+    _log_to_stderr(settings)
+    signals = _Signals()
+    gc.freeze()  # imported modules live as long as the process: the collector need not scan them
+    gc.set_threshold(*GC_THRESHOLDS)
+    async with open_app(settings) as app, listen(app) as address:
+        announce(address)
+        gc.freeze()  # and so do the app's parts
+        await signals.first.wait()
+        await _run_unless(signals.second, app.runner.drain(settings.drain_s))
+        await app.runner.close()  # ends the turns, and so the streams that follow them
+
+
+@asynccontextmanager
+async def listen(app: App) -> AsyncGenerator[str]:
+    """Serves while the context is open, and yields the address."""
+    settings = app.services.settings
+    with _listener(settings) as listener:
+        server = _Server(_config(app))
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        serving.add_done_callback(lambda _: server.has_started.set())
+        await server.has_started.wait()
+        if serving.done():
+            await serving  # raises what it failed with
+        try:
+            yield _address(settings, listener)
+        finally:
+            await app.sockets.close()
+            server.should_exit = True
+            await serving
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.has_started = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.has_started.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn's handlers raise the signal again, which would skip our own shutdown."""
+        yield
+
+
+def _config(app: App) -> uvicorn.Config:
+    settings = app.services.settings
+    proxies = TrustedProxies(split_list(settings.trusted_proxies))
+    return uvicorn.Config(
+        ForwardedHeaders(build_asgi_app(app), proxies),
+        http=connection_class(max(settings.max_body_bytes, settings.max_import_bytes), proxies),
+        ws=SocketProtocol,
+        ws_max_size=MAX_IN_BYTES,
+        ws_per_message_deflate=False,  # the compressed length would leak the text
+        ws_ping_interval=None,  # our own pings are frames that a page can see
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # `ForwardedHeaders` applies them
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=GRACE_S,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )
+
+
+def _listener(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise BadSetting(
+            f"Cannot listen on {settings.host} port {settings.port}: {error.strerror}. "
+            "Is hitsend running already? Choose another port with --port."
+        ) from None
+    return listener
+
+
+def _address(settings: Settings, listener: socket.socket) -> str:
+    scheme = "https" if settings.tls_cert else "http"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{scheme}://{host}:{listener.getsockname()[1]}"
+
+
+class _Signals:
+    """The first and the second stop signal. After the second, the default handlers are back."""
+
+    def __init__(self) -> None:
+        self.first, self.second = asyncio.Event(), asyncio.Event()
+        for number in STOP_SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, self._receive)
+
+    def _receive(self) -> None:
+        if not self.first.is_set():
+            self.first.set()
+            return
+        self.second.set()
+        for number in STOP_SIGNALS:
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+
+async def _run_unless(interrupted: asyncio.Event, work: Coroutine[None, None, None]) -> None:
+    """Runs `work`, and cancels it once `interrupted` is set."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(interrupted.wait())]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
+def _log_to_stderr(settings: Settings) -> None:
+    """Libraries log warnings only: at lower levels some of them log what users wrote."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
+    logging.getLogger("hitsend").setLevel(settings.log_level.upper())

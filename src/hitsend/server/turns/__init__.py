@@ -1,0 +1,1 @@
+"""Turns over HTTP and WebSocket: start, stream, resume, prewarm, autocomplete."""

@@ -1,0 +1,82 @@
+"""Deep, long and broken Markdown is drawn in bounded time, and never keeps a page from opening."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import expect
+from tests.browser.test_shared import share
+from tests.browser.test_styles_page import dev_server
+from tests.browser.world import Person
+
+__all__ = ["dev_server"]
+
+NUM_DOCUMENTS = 20_000
+NUM_PER_BATCH = 1_000
+LIMIT_MS = 15_000
+"""Per document. A document of 200,000 characters takes about a second on an idle machine."""
+BATCH_LIMIT_MS = 150_000
+SEED = int(os.environ.get("HITSEND_FUZZ_SEED", "12"))
+"""The documents are the same in every run, unless another seed is asked for."""
+NUM_PAGES = 2
+"""Each has a process of its own."""
+START = """
+([seed, first, count, limit]) => {
+    window.fuzzed = null;
+    void import('/src/markdown/fuzz/runFuzz.ts')
+        .then(({ runFuzz }) => runFuzz(seed, first, first + count, limit))
+        .then((slow) => (window.fuzzed = slow));
+}
+"""
+
+DEEP = {
+    "maths": [
+        "$$" + r"\frac{1}{" * 150 + "1" + "}" * 150 + "$$",
+        "so $" + r"\frac{1}{" * 150 + "1" + "}" * 150 + "$",
+        "$$" + r"\frac{1}{" * 150 + "$$",
+    ],
+    "blocks": [">" * 200 + " deep", "> " * 200 + "deep", "- " * 200 + "deep"],
+    "inline": ["**a " * 150 + " b**" * 150, "*" * 400 + "a" + "*" * 400, "[" * 400, "<b>" * 200],
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_a_deep_answer_can_be_opened_and_shared(
+    ada: Person, new_person: Callable[[], Person], kind: str
+) -> None:
+    ada.ask("\n\n".join([f"!script\n{DEEP[kind][0]}", *DEEP[kind][1:], "The *end*."]))
+    expect(ada.answers.locator("em").last).to_have_text("end")
+    ada.page.reload()
+    expect(ada.answers.locator("em").last).to_have_text("end")
+    stranger = new_person()
+    stranger.visit(share(ada)["path"])
+    answer = stranger.page.get_by_role("article", name="Answer")
+
+    expect(answer.locator("em").last).to_have_text("end")
+
+
+def test_generated_documents_are_drawn_in_time(
+    dev_server: str, new_person: Callable[[], Person]
+) -> None:
+    people = [new_person() for _ in range(NUM_PAGES)]
+    for person in people:
+        person.url = dev_server
+        person.visit("/styles")
+    for first in range(0, NUM_DOCUMENTS, NUM_PAGES * NUM_PER_BATCH):
+        for i, person in enumerate(people):
+            person.page.evaluate(START, [SEED, first + i * NUM_PER_BATCH, NUM_PER_BATCH, LIMIT_MS])
+        for person in people:
+            assert wait_for_slow(person, f"seed {SEED}, documents from {first}") == []
+
+
+def wait_for_slow(person: Person, batch: str) -> list[dict[str, Any]]:
+    """Waits for a batch, and returns its documents that took too long."""
+    try:
+        person.page.wait_for_function("window.fuzzed", timeout=BATCH_LIMIT_MS)
+    except PlaywrightTimeout:
+        pytest.fail(f"The page hangs: {batch}")
+    assert person.violations == [], batch
+    slow: list[dict[str, Any]] = person.page.evaluate("window.fuzzed")
+    return slow

@@ -1,0 +1,1135 @@
+// Written by `make generate` from the Python values that are encoded. Do not edit.
+
+import type { Action, Ending, Role, Sampling, Section, Seen, Source, Span, Stamped, ToolCall, Usage } from './events.gen';
+
+export interface Ack {
+	type: 'ack';
+	topic_id: string;
+	seq: number;
+}
+
+export interface AckInterval {
+	every: number;
+	ms: number;
+}
+
+export interface Allowance {
+	requests: RemainingLimit;
+	tokens_minute: RemainingLimit;
+	tokens_day: RemainingDayLimit;
+	group: RemainingGroupLimit | null;
+}
+
+export interface AnswerDelayed {
+	type: 'answer_delayed';
+	reason: 'loading' | 'queue';
+	num_ahead: number;
+}
+
+export interface AuditEntry {
+	position: number;
+	at: number;
+	user_id: string | null;
+	name: string | null;
+	action: string;
+	subject: string;
+	detail: Record<string, string>;
+}
+
+export interface Author {
+	role: Role;
+	name: null;
+	metadata: Record<string, string>;
+}
+
+export interface AutocompleteBody {
+	input_text: string;
+	num_completions?: number;
+	in_search_mode?: boolean;
+	conversation_id?: string | null;
+	parent_message_id?: string | null;
+	model?: string;
+}
+
+export interface BrowserSession {
+	id: string;
+	user_agent: string;
+	created_at: number;
+	last_seen_at: number;
+	is_current: boolean;
+}
+
+export interface Carry {
+	c: number | null;
+	p: string | null;
+	o: Op | null;
+}
+
+export interface Challenge {
+	persona: string;
+	prepare_token: string;
+	turnstile: TurnstileRequirement;
+	proofofwork: ProofOfWork;
+	expire_after: number;
+}
+
+export interface Checksum {
+	id: string;
+	chars: number;
+	sha256: string;
+}
+
+export type Command =
+	| Connect
+	| Subscribe
+	| SendCommand
+	| Stop
+	| Unsubscribe
+	| Ack
+	| Nack
+	| Pong;
+
+export interface Completions {
+	completions: string[];
+	is_enabled: boolean;
+}
+
+export interface Connect {
+	type: 'connect';
+	presence?: Presence | null;
+	last_connection?: string | null;
+}
+
+export interface ConnectReply {
+	connection_id: string;
+	heartbeat_ms: number;
+	ack: AckInterval;
+	window: WindowSize;
+}
+
+export interface Content {
+	parts: [string];
+	content_type: 'text';
+}
+
+export interface Context {
+	prompts: ContextPrompt[];
+	profile: string;
+	memories: ContextMemory[];
+	summaries: ContextSummary[];
+	recalled: ContextExchange[];
+	starts_at: string | null;
+	num_dropped_messages: number;
+	sections: Section[];
+}
+
+export interface ContextExchange {
+	message_id: string;
+	question: string;
+	answer: string;
+}
+
+export interface ContextMemory {
+	id: string;
+	text: string;
+}
+
+export interface ContextPrompt {
+	name: string;
+	version: number;
+	text: string | null;
+}
+
+export interface ContextSummary {
+	id: string;
+	level: number;
+	text: string;
+}
+
+export interface ConversationChange {
+	title?: string;
+	is_archived?: boolean;
+	is_pinned?: boolean;
+	is_visible?: boolean;
+	folder_id?: string | null;
+	current_node?: string;
+}
+
+export interface ConversationDetail {
+	conversation_id: string;
+	title: string;
+	create_time: number;
+	update_time: number;
+	current_node: string | null;
+	is_archived: boolean;
+	is_pinned: boolean;
+	folder_id: string | null;
+	is_temporary: boolean;
+	mapping: Record<string, ConversationNode>;
+	running: Running | null;
+}
+
+export interface ConversationMode {
+	kind: 'primary_assistant';
+}
+
+export interface ConversationNode {
+	id: string;
+	parent: string | null;
+	children: string[];
+	message: Message;
+}
+
+export interface ConversationPage {
+	items: ConversationSummary[];
+	total: number;
+	limit: number;
+	offset: number;
+}
+
+export interface ConversationSummary {
+	id: string;
+	title: string;
+	create_time: number;
+	update_time: number;
+	is_archived: boolean;
+	is_pinned: boolean;
+	folder_id: string | null;
+	snippet?: string;
+	message_id?: string;
+}
+
+export interface CreatedInvite {
+	id: string;
+	role: 'admin' | 'member';
+	expires_at: number;
+	token: string;
+	path: string;
+}
+
+export interface CreatedKey {
+	id: string;
+	prefix: string;
+	label: string;
+	key: string;
+}
+
+export interface CreatedVersion {
+	name: string;
+	version: number;
+}
+
+export interface DayUsage {
+	num_turns: number;
+	num_input_tokens: number;
+	num_cached_tokens: number;
+	num_output_tokens: number;
+	cost: number | null;
+	day: string;
+}
+
+export interface Delta {
+	p?: string;
+	o?: Op;
+	v?: unknown;
+	c?: number;
+}
+
+export interface Difference {
+	version: number;
+	measure: Measure;
+	low: number;
+	high: number;
+	verdict: 'better' | 'less' | 'more' | 'unclear' | 'worse';
+}
+
+export interface Download {
+	name: string;
+	num_done_bytes: number;
+	num_bytes: number;
+	problem: string | null;
+}
+
+export interface Envelope {
+	message: Message | null;
+	conversation_id: string;
+	error: Problem | null;
+}
+
+export interface ErrorBody {
+	error: Problem;
+	detail?: string;
+}
+
+export interface ErrorCount {
+	name: string;
+	where: string;
+	count: number;
+	last_at: number;
+}
+
+export interface Experiment {
+	id: string;
+	prompt: string;
+	versions: number[];
+	started_at: number;
+	ended_at: number | null;
+	winner: number | null;
+}
+
+export interface Failure {
+	message: string;
+	type: string;
+	code: string;
+	param: string | null;
+	retryable: boolean;
+	retry_after_ms: number | null;
+}
+
+export interface Feedback {
+	rating: 'down' | 'up';
+	reason: Reason | null;
+	text: string;
+}
+
+export interface FinishDetails {
+	type: 'failed' | 'interrupted' | 'max_tokens' | 'stop' | 'tool_calls';
+	reason: Ending;
+	message?: string;
+}
+
+export interface FirstAccountCheck {
+	needs_first_account: boolean;
+	version: string;
+}
+
+export interface Folder {
+	id: string;
+	name: string;
+	num_conversations: number;
+}
+
+export interface Group {
+	id: string;
+	name: string;
+	num_people: number;
+}
+
+export interface GroupUsage {
+	num_turns: number;
+	num_input_tokens: number;
+	num_cached_tokens: number;
+	num_output_tokens: number;
+	cost: number | null;
+	group_id: string;
+	name: string | null;
+}
+
+export interface ImportReport {
+	source: 'chatgpt' | 'hitsend' | 'open_webui';
+	num_conversations: number;
+	num_messages: number;
+	num_already_here: number;
+	left_out: LeftOut[];
+	num_parts_left_out: PartsLeftOut;
+}
+
+export interface InputMessage {
+	type: 'input_message';
+	input_message: Message;
+	conversation_id: string;
+}
+
+export interface Invite {
+	id: string;
+	role: 'admin' | 'member';
+	created_by: string;
+	created_at: number;
+	expires_at: number;
+	used_by: string | null;
+}
+
+export interface Items {
+	items: unknown[];
+}
+
+export interface Key {
+	id: string;
+	user_id: string;
+	prefix: string;
+	label: string;
+	created_at: number;
+	last_used_at: number | null;
+}
+
+export interface KeyItem {
+	id: string;
+	user_id: string;
+	user_name: string;
+	label: string;
+}
+
+export interface Latency {
+	model: string;
+	server_request_id?: string;
+	preflight_time_ms?: number | null;
+	count_tokens?: number | null;
+	ts_first_token_ms?: number | null;
+	ts_max_token_time_ms?: number | null;
+	ts_mean?: number | null;
+	ts_median?: number | null;
+	ts_min?: number | null;
+	ts_p95?: number | null;
+	ts_p99?: number | null;
+	ts_total_request_ms?: number | null;
+}
+
+export interface LeftOut {
+	title: string;
+	why: string;
+}
+
+export interface Limit {
+	requests_per_minute: number | null;
+	tokens_per_minute: number | null;
+	tokens_per_day: number | null;
+}
+
+export interface LimitItem {
+	scope: LimitScope;
+	target: string;
+	target_name: string;
+	requests_per_minute: number | null;
+	tokens_per_minute: number | null;
+	tokens_per_day: number | null;
+}
+
+export type LimitScope = 'everyone' | 'group' | 'user' | 'key' | 'address';
+
+export interface Limits {
+	items: LimitItem[];
+	keys: KeyItem[];
+}
+
+export interface Me {
+	user: User;
+	csrf_token: string | null;
+}
+
+export interface Mean {
+	value: number;
+	low: number | null;
+	high: number | null;
+	num_people: number;
+}
+
+export type Measure = 'liked' | 'declined' | 'answer_tokens' | 'input_tokens' | 'first_word_ms' | 'seconds';
+
+export interface Memory {
+	id: string;
+	text: string;
+	origin: 'asked' | 'suggested' | 'written';
+	conversation_id: string | null;
+	is_suggested: boolean;
+	created_at: number;
+	updated_at: number;
+	is_shown: boolean;
+}
+
+export interface MemoryPage {
+	items: Memory[];
+	total: number;
+}
+
+export interface Message {
+	id: string;
+	author: Author;
+	create_time: number | null;
+	update_time: null;
+	content: Content;
+	status: 'failed' | 'finished_partial_completion' | 'finished_successfully' | 'in_progress';
+	end_turn: boolean | null;
+	weight: number;
+	metadata: Metadata;
+	recipient: 'all';
+	channel: 'final' | null;
+}
+
+export interface MessageFrame {
+	type: 'message';
+	topic_id: string;
+	seq: number;
+	n: number;
+	redelivery: boolean;
+	payload: TurnStream;
+}
+
+export interface MessageMarker {
+	type: 'message_marker';
+	conversation_id: string;
+	message_id: string;
+	marker: 'last_token' | 'user_visible_token';
+	event: 'first' | 'last';
+}
+
+export interface Metadata {
+	finish_details?: FinishDetails;
+	is_complete?: boolean;
+	token_count?: number;
+	usage?: Usage;
+	parent_id: string | null;
+	turn_exchange_id?: string;
+	model_slug?: string;
+	tool_calls?: ToolCall[];
+	feedback?: Feedback;
+	seen?: Seen;
+	is_visually_hidden_from_conversation?: boolean;
+	seen_source?: Source;
+	seen_ids?: string[];
+}
+
+export interface Model {
+	name: string;
+	title: string;
+	num_window_tokens: number;
+	level: 'chat' | 'tokens';
+	where: 'here' | 'remote';
+	quantisation: string | null;
+	weights_sha256: string | null;
+	num_bytes: number | null;
+	can_call_tools: boolean;
+	is_default: boolean;
+	good_at: Strength[];
+	can_foresee: boolean;
+	has_room_beside: boolean;
+	default_sampling?: Sampling;
+	is_exact: boolean | null;
+	num_tokens_per_s: number | null;
+}
+
+export interface ModelLatency {
+	model: string;
+	server: Speed;
+	browsers: Speed;
+}
+
+export interface ModelPrice {
+	model: string;
+	input: number;
+	cached: number;
+	output: number;
+}
+
+export interface ModelUsage {
+	num_turns: number;
+	num_input_tokens: number;
+	num_cached_tokens: number;
+	num_output_tokens: number;
+	cost: number | null;
+	model: string;
+}
+
+export interface Models {
+	models: Model[];
+	default_model: string | null;
+	offers: Offer[];
+}
+
+export interface Nack {
+	type: 'nack';
+	topic_id: string;
+	from: number;
+	to: number;
+	reason: 'apply' | 'decode' | 'gap' | 'hash';
+}
+
+export interface NackFrame {
+	type: 'nack';
+	id: number | null;
+	topic_id: string | null;
+	error: Refusal;
+}
+
+export type News =
+	| TurnBegan
+	| TurnEnded
+	| TitleChanged;
+
+export interface NewsFrame {
+	type: 'news';
+	news: News;
+}
+
+export interface Offer {
+	name: string;
+	title: string;
+	num_bytes: number;
+	num_window_tokens: number;
+	quantisation: string;
+	good_at: Strength[];
+	is_here: boolean;
+}
+
+export type Op = 'add' | 'remove' | 'replace' | 'append' | 'patch' | 'truncate';
+
+export interface Outcome {
+	variants: Variant[];
+	differences: Difference[];
+	min_people: number;
+}
+
+export interface PageError {
+	name: string;
+	where: string;
+	line?: number;
+	build?: string;
+	count?: number;
+}
+
+export interface PartsLeftOut {
+	images: number;
+	files: number;
+	tools: number;
+	other: number;
+}
+
+export interface Percentiles {
+	p50: number | null;
+	p95: number | null;
+	count: number;
+}
+
+export interface Person {
+	id: string;
+	name: string;
+	role: 'admin' | 'member';
+	create_time: number;
+	is_disabled: boolean;
+	last_seen_time: number | null;
+	num_conversations: number;
+	group_id: string | null;
+}
+
+export interface PersonChange {
+	role?: 'admin' | 'member';
+	is_disabled?: boolean;
+	group_id?: string | null;
+}
+
+export interface PersonUsage {
+	num_turns: number;
+	num_input_tokens: number;
+	num_cached_tokens: number;
+	num_output_tokens: number;
+	cost: number | null;
+	user_id: string;
+	name: string | null;
+}
+
+export interface PingFrame {
+	type: 'ping';
+	t: number;
+}
+
+export interface Pong {
+	type: 'pong';
+	t?: number | null;
+}
+
+export interface Presence {
+	type: 'presence';
+	state?: 'background' | 'foreground';
+}
+
+export interface PrewarmReply {
+	status: 'ok' | 'skipped';
+	conduit_token: string | null;
+	warmup_state: 'cold' | 'warm' | 'warming';
+	num_tokens: number | null;
+	num_window_tokens: number | null;
+	num_dropped_messages: number | null;
+	is_exact: boolean | null;
+}
+
+export interface Price {
+	input: number;
+	cached: number;
+	output: number;
+}
+
+export interface Prices {
+	currency: string;
+	items: ModelPrice[];
+}
+
+export interface Problem {
+	message: string;
+	type: string;
+	param: string | null;
+	code: string;
+}
+
+export interface Profile {
+	call_me: string;
+	about_me: string;
+	style: string;
+	is_on: boolean;
+	uses_memory: boolean;
+	suggests_memories: boolean;
+}
+
+export interface Prompt {
+	name: string;
+	about: string;
+	slots: Slot[];
+	is_in_chat: boolean;
+	is_decoded: boolean;
+	shipped: PromptText;
+	versions: SavedVersion[];
+	active: number;
+	misfits: Record<number, string>;
+	sampling: Sampling | null;
+	experiment: RunningExperiment | null;
+}
+
+export interface PromptChoice {
+	version?: number | null;
+	sampling?: Partial<Sampling> | null;
+}
+
+export interface PromptText {
+	name: string;
+	version: number;
+	template: string;
+	slots: Slot[];
+	sampling: Sampling;
+	families: Record<string, string>;
+	about: string;
+	is_in_chat: boolean;
+	is_decoded: boolean;
+}
+
+export interface ProofOfWork {
+	required: boolean;
+	seed: string;
+	difficulty: string;
+}
+
+export interface ProofToken {
+	persona: string;
+	token: string;
+	expire_after: number;
+	expire_at: number;
+}
+
+export const ROOT = 'client-created-root';
+
+export type Reason = 'wrong' | 'not_helpful' | 'unsafe' | 'style' | 'other';
+
+export interface Refusal {
+	code: string;
+	message: string;
+	retryable: boolean;
+	retry_after_ms: number | null;
+}
+
+export interface RemainingDayLimit {
+	limit: number | null;
+	remaining: number | null;
+	reset_ms: number | null;
+	reset_at: number | null;
+}
+
+export interface RemainingGroupLimit {
+	name: string;
+	tokens_day: RemainingDayLimit;
+}
+
+export interface RemainingLimit {
+	limit: number | null;
+	remaining: number | null;
+	reset_ms: number | null;
+}
+
+export interface RenderedMessage {
+	role: Role;
+	text: string;
+}
+
+export interface RenderedPrompt {
+	text: string;
+	messages: RenderedMessage[];
+}
+
+export interface ReplyFrame {
+	type: 'reply';
+	id: number;
+	reply: unknown;
+	ok: boolean;
+}
+
+export interface Report {
+	experiment: Experiment;
+	outcome: Outcome;
+}
+
+export interface ResumeBody {
+	conversation_id: string;
+	offset?: number;
+	turn_exchange_id?: string | null;
+	mode?: 'compact' | null;
+}
+
+export interface ResumeToken {
+	type: 'resume_conversation_token';
+	token: string;
+	conversation_id: string;
+	turn_exchange_id: string;
+	expires_at: number;
+	kind: 'topic';
+}
+
+export interface Running {
+	turn_exchange_id: string;
+	message_id: string;
+}
+
+export interface RunningExperiment {
+	id: string;
+	versions: number[];
+}
+
+export const SUBPROTOCOL = 'hitsend.v1';
+
+export interface SavedVersion {
+	name: string;
+	version: number;
+	template: string;
+	note: string;
+	created_by: string | null;
+	created_at: number;
+}
+
+export interface SendBody {
+	action: Action;
+	messages?: SendBodyMessage[];
+	conversation_id?: string | null;
+	parent_message_id?: string;
+	model?: string;
+	sampling?: Partial<Sampling>;
+	supported_encodings?: string[];
+	history_and_training_disabled?: boolean;
+	conversation_mode?: ConversationMode | null;
+	client_prepare_state?: string | null;
+	supports_buffering?: boolean;
+	system_hints?: string[];
+	timezone?: string | null;
+	timezone_offset_min?: number | null;
+}
+
+export interface SendBodyAuthor {
+	role: 'user';
+	name?: string | null;
+	metadata?: Record<string, unknown>;
+}
+
+export interface SendBodyContent {
+	content_type: 'text';
+	parts: string[];
+}
+
+export interface SendBodyMessage {
+	id: string;
+	author: SendBodyAuthor;
+	content: SendBodyContent;
+	create_time?: number | null;
+	metadata?: Record<string, unknown>;
+}
+
+export interface SendCommand {
+	type: 'send';
+	client_msg_id: string;
+	body: unknown;
+	conduit_token?: string | null;
+	sentinel_token?: string | null;
+	device_id?: string | null;
+}
+
+export type ServerFrame =
+	| MessageFrame
+	| SnapshotFrame
+	| ReplyFrame
+	| NackFrame
+	| NewsFrame
+	| PingFrame;
+
+export interface ServerMetadata {
+	type: 'server_ste_metadata';
+	metadata: TurnMetadata;
+	conversation_id: string;
+}
+
+export interface ServerRules {
+	instructions: string;
+	max_message_chars: number;
+	max_answer_tokens: number;
+	num_window_tokens: number;
+	max_import_bytes: number;
+	session_days: number;
+	allow_sharing: boolean;
+}
+
+export interface Share {
+	id: string;
+	path: string;
+	title: string;
+	conversation_id: string;
+	create_time: number;
+}
+
+export interface Shared {
+	title: string;
+	create_time: number;
+	messages: Message[];
+}
+
+export type SideEvent =
+	| InputMessage
+	| MessageMarker
+	| AnswerDelayed
+	| TitleGeneration
+	| ServerMetadata
+	| StreamError
+	| StreamComplete
+	| ResumeToken
+	| StreamResumed
+	| StreamSnapshot;
+
+export interface Slot {
+	name: string;
+	kind: 'data' | 'flag' | 'list' | 'text';
+	is_required: boolean;
+	about: string;
+	label: string;
+	sample: string | string[] | boolean;
+}
+
+export interface SnapshotFrame {
+	type: 'snapshot';
+	topic_id: string;
+	seq: number;
+	channels: Record<string, Envelope>;
+	carry: Carry;
+}
+
+export interface SocketTicket {
+	websocket_url: string;
+	expires_at: number;
+}
+
+export interface Speed {
+	first_token_ms: Percentiles;
+	token_ms: Percentiles;
+}
+
+export interface Speeds {
+	models: ModelLatency[];
+	errors: ErrorCount[];
+}
+
+export interface Spending {
+	currency: string;
+	days: DayUsage[];
+	models: ModelUsage[];
+	total: TokenUsage;
+}
+
+export interface SpendingOfEveryone {
+	currency: string;
+	days: DayUsage[];
+	models: ModelUsage[];
+	total: TokenUsage;
+	people: PersonUsage[];
+	groups: GroupUsage[];
+}
+
+export interface Status {
+	state: 'down' | 'ready' | 'restarting' | 'starting';
+	detail: string;
+	num_busy_slots: number;
+	num_slots: number;
+	num_waiting: number;
+	downloads: Download[];
+	model: string | null;
+}
+
+export interface Stop {
+	type: 'stop';
+	topic_id: string;
+}
+
+export interface StreamComplete {
+	type: 'message_stream_complete';
+	conversation_id: string;
+	turn_exchange_id: string;
+	last_seq: number;
+	status: 'failed' | 'finished_partial_completion' | 'finished_successfully' | 'interrupted';
+	messages: Checksum[];
+	has_afterword?: boolean;
+}
+
+export interface StreamError {
+	type: 'error';
+	error: Failure;
+	conversation_id: string;
+	message_id: string | null;
+}
+
+export interface StreamItem {
+	type: 'stream-item';
+	conversation_id: string;
+	turn_id: string;
+	encoded_item: string;
+}
+
+export interface StreamResumed {
+	type: 'stream_resumed';
+	conversation_id: string;
+	turn_exchange_id: string;
+	from: number;
+	carry: Carry;
+}
+
+export interface StreamSnapshot {
+	type: 'stream_snapshot';
+	conversation_id: string;
+	turn_exchange_id: string;
+	seq: number;
+	channels: Record<string, Envelope>;
+	carry: Carry;
+}
+
+export type Strength = 'code' | 'conversation' | 'short_answers' | 'tools' | 'writing';
+
+export interface Subscribe {
+	type: 'subscribe';
+	topic_id: string;
+	offset?: string;
+	token?: string | null;
+	mode?: 'compact' | null;
+}
+
+export interface SubscribeReply {
+	topic_id: string;
+	first_seq: number;
+	last_seq: number;
+	catchups: unknown[];
+	carry: Carry;
+}
+
+export interface TelemetryReply {
+	status: 'off' | 'success';
+}
+
+export interface TitleChanged {
+	type: 'title_changed';
+	conversation_id: string;
+	title: string;
+}
+
+export interface TitleGeneration {
+	type: 'title_generation';
+	title: string;
+	conversation_id: string;
+	revision: number;
+}
+
+export interface TokenUsage {
+	num_turns: number;
+	num_input_tokens: number;
+	num_cached_tokens: number;
+	num_output_tokens: number;
+	cost: number | null;
+}
+
+export interface Tokenized {
+	model: string;
+	num_tokens: number;
+	num_characters: number;
+	num_bytes: number;
+	ids: number[];
+	pieces: (string | null)[];
+	bytes: (string | null)[];
+	spans: Span[];
+}
+
+export interface TurnBegan {
+	type: 'turn_began';
+	conversation_id: string;
+	turn_exchange_id: string;
+	topic_id: string;
+}
+
+export interface TurnEnded {
+	type: 'turn_ended';
+	conversation_id: string;
+	turn_exchange_id: string;
+	topic_id: string;
+}
+
+export interface TurnLog {
+	turn_exchange_id: string;
+	events: Stamped[];
+}
+
+export interface TurnMetadata {
+	model_slug: string;
+	is_first_turn: boolean;
+	turn_exchange_id: string;
+	message_id: string | null;
+	usage: Usage | null;
+	ttft_ms: number | null;
+	sampling: Sampling;
+	conduit_prewarmed: boolean;
+	warmup_state: 'cold' | 'warm' | 'warming';
+	saved_ms: number | null;
+	resume_with_websockets: boolean;
+	request_id?: string;
+	turn_trace_id?: string;
+	cluster_region?: string;
+}
+
+export interface TurnStream {
+	type: 'conversation-turn-stream';
+	payload: StreamItem;
+}
+
+export interface TurnstileRequirement {
+	required: boolean;
+}
+
+export interface Unsubscribe {
+	type: 'unsubscribe';
+	topic_id: string;
+}
+
+export interface User {
+	id: string;
+	name: string;
+	role: 'admin' | 'member';
+}
+
+export interface Variant {
+	version: number;
+	num_people: number;
+	num_turns: number;
+	num_up: number;
+	num_down: number;
+	num_declined: number;
+	means: Partial<Record<Measure, Mean>>;
+}
+
+export interface WindowSize {
+	items: number;
+	bytes: number;
+}

@@ -1,0 +1,48 @@
+/** View state and actions shared by the rows of the message list. It outlives rows that scroll out of view. */
+import { MediaQuery } from 'svelte/reactivity';
+import type { Voice } from '$/chat/voice.svelte';
+import type { Conversation } from '$/state/conversation.svelte';
+import type { SendOptions } from '$/state/sendBody';
+import type { Workspace } from '$/state/workspace.svelte';
+
+export class ChatView {
+	/** The message a link led to, highlighted for a moment. */
+	markedId = $state<string | null>(null);
+	/** A narrow screen has no room for every button. */
+	readonly narrow = new MediaQuery('max-width: 30rem');
+	/** Called when the pressed button disappears, and the focus with it. */
+	onfocuslost: () => void = () => undefined;
+
+	constructor(
+		readonly workspace: Workspace,
+		readonly conversation: Conversation,
+		readonly voice: Voice,
+		readonly oninspect: (turnId: string) => void
+	) {}
+
+	sendEdit(): void {
+		void this.conversation.edit(this.workspace.sendOptions);
+		this.onfocuslost();
+	}
+
+	cancelEdit(): void {
+		this.conversation.editing = null;
+		this.onfocuslost();
+	}
+
+	/** `overrides` replace the usual options. */
+	answerAgain(answerId: string, overrides: Partial<SendOptions> = {}): void {
+		void this.conversation.answerAgain(answerId, { ...this.workspace.sendOptions, ...overrides });
+		this.onfocuslost();
+	}
+
+	answer(questionId: string): void {
+		void this.conversation.answer(questionId, this.workspace.sendOptions);
+		this.onfocuslost();
+	}
+
+	continueAnswer(answerId: string): void {
+		void this.conversation.continueAnswer(answerId, this.workspace.sendOptions);
+		this.onfocuslost();
+	}
+}

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import type { Status } from '$/api/wire';
+import { describeWait, type Situation } from '$/chat/waitStatus';
+import { en } from '$/words/en';
+
+const READY: Status = {
+	state: 'ready',
+	detail: '',
+	num_busy_slots: 0,
+	num_slots: 1,
+	num_waiting: 1,
+	downloads: [],
+	model: 'small'
+};
+const TURN: Situation['turn'] = {
+	id: 't1',
+	isRunning: true,
+	isStopping: false,
+	isReconnecting: false,
+	retry: null,
+	delay: null,
+	startedAt: 0,
+	lastTextAt: 0
+};
+
+const wait = (change: Partial<Situation> = {}, turn: Partial<Situation['turn']> = {}) =>
+	describeWait(
+		{
+			hasText: false,
+			isOnline: true,
+			isWorking: false,
+			engine: READY,
+			now: 0,
+			...change,
+			turn: { ...TURN, ...turn }
+		},
+		en
+	);
+
+test.each<[string, Partial<Situation>, Partial<Situation['turn']>, string]>([
+	['the server has not answered', {}, { id: null }, en.chat.state.connecting],
+	['it wants to see work first', { isWorking: true }, { id: null }, en.chat.state.working],
+	['work is done for the next one', { isWorking: true }, {}, en.chat.state.reading],
+	['the browser is offline', { isOnline: false }, {}, en.chat.state.offline],
+	['it was before it could send', { isOnline: false }, { id: null }, en.chat.state.unsent],
+	['the line is lost', {}, { isReconnecting: true }, en.chat.state.reconnecting],
+	['the model starts', { engine: { ...READY, state: 'starting' } }, {}, en.chat.state.starting],
+	['it restarts', { engine: { ...READY, state: 'restarting' } }, {}, en.chat.state.restarting],
+	['there is none', { engine: { ...READY, state: 'down' } }, {}, en.chat.state.down],
+	['others are first', {}, { delay: { reason: 'queue', numAhead: 2 } }, 'In line, 2 answers ahead'],
+	['it is the next', {}, { delay: { reason: 'queue', numAhead: 0 } }, 'Next in line'],
+	['the model is loaded', {}, { delay: { reason: 'loading', numAhead: 0 } }, en.chat.state.loading],
+	['the prompt is read', {}, {}, en.chat.state.reading],
+	['it was stopped', {}, { isStopping: true }, en.chat.state.stopping]
+])('the status says that %s', (_, change, turn, sentence) => {
+	expect(wait(change, turn)?.sentence).toBe(sentence);
+});
+
+test('the prompt is being read once nobody waits in line', () => {
+	const delay = { reason: 'queue' as const, numAhead: 0 };
+
+	expect(wait({ engine: { ...READY, num_waiting: 0 } }, { delay })?.sentence).toBe(
+		en.chat.state.reading
+	);
+});
+
+test('a rate limit shows the seconds until the next try', () => {
+	const retry = { reason: 'limit' as const, retryAfter: { ms: 12_000, at: 20_000 } };
+
+	expect(wait({ now: 12_500 }, { id: null, retry })).toEqual({
+		sentence: 'Too many requests, trying again in 8 s',
+		announcement: 'Too many requests, trying again in 12 s',
+		numSeconds: null,
+		canStop: true
+	});
+});
+
+test('there is no status while text arrives or after the end', () => {
+	expect(wait({ hasText: true, now: 3_000 }, { lastTextAt: 2_500 })).toBeNull();
+	expect(wait({}, { isRunning: false })).toBeNull();
+});
+
+test('a model that pauses in the middle is reported as stalled', () => {
+	expect(wait({ hasText: true, now: 30_000 }, { lastTextAt: 18_000 })).toMatchObject({
+		sentence: en.chat.state.stalled,
+		numSeconds: 12
+	});
+});
+
+test('a long wait shows its seconds and a cancel button', () => {
+	expect(wait({ now: 4_000 })).toMatchObject({ numSeconds: null, canStop: false });
+	expect(wait({ now: 7_400 })).toMatchObject({ numSeconds: 7, canStop: true });
+	expect(wait({ now: 7_400 }, { isStopping: true })?.canStop).toBe(false);
+});

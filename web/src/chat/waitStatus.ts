@@ -1,0 +1,91 @@
+/** Decides what an answer is waiting for, and describes it. */
+import type { Status } from '$/api/wire';
+import type { Turn } from '$/turn/turn.svelte';
+import type { Words } from '$/words/words';
+
+/** After this long the status shows the elapsed time and a cancel button. */
+const SLOW_S = 5;
+/** A model that is writing never pauses this long. */
+const STALLED_S = 10;
+
+export interface Situation {
+	turn: Pick<
+		Turn,
+		| 'id'
+		| 'isRunning'
+		| 'isStopping'
+		| 'isReconnecting'
+		| 'retry'
+		| 'delay'
+		| 'startedAt'
+		| 'lastTextAt'
+	>;
+	hasText: boolean;
+	isOnline: boolean;
+	/** The browser is solving the proof of work the server demands. */
+	isWorking: boolean;
+	engine: Status | null;
+	/** Unix milliseconds. */
+	now: number;
+}
+
+export interface Wait {
+	sentence: string;
+	/** For screen readers: empty until the wait is long, and without a running count of seconds. */
+	announcement: string;
+	/** Elapsed seconds, once the wait is long. */
+	numSeconds: number | null;
+	canStop: boolean;
+}
+
+/** Null if nothing is waited for, or text is arriving. */
+export function describeWait(situation: Situation, t: Words): Wait | null {
+	const { turn, hasText, now } = situation;
+	if (!turn.isRunning) return null;
+	const retry = describeRetry(turn, now, t.chat.state);
+	if (retry !== null) return retry;
+	const sentence = describeReason(situation, t.chat.state);
+	if (sentence === null) return null;
+	const seconds = Math.floor((now - (hasText ? turn.lastTextAt : turn.startedAt)) / 1000);
+	if (seconds < SLOW_S) return { sentence, announcement: '', numSeconds: null, canStop: false };
+	return { sentence, announcement: sentence, numSeconds: seconds, canStop: !turn.isStopping };
+}
+
+/** The server has set the time of the next try. */
+function describeRetry(
+	{ retry, isStopping }: Situation['turn'],
+	now: number,
+	state: Words['chat']['state']
+): Wait | null {
+	if (retry === null || retry.reason === 'lost' || retry.retryAfter === null || isStopping)
+		return null;
+	const { reason, retryAfter } = retry;
+	const sentenceFor = (ms: number) => state[reason](Math.max(1, Math.ceil(ms / 1000)));
+	return {
+		sentence: sentenceFor(retryAfter.at - now),
+		announcement: sentenceFor(retryAfter.ms),
+		numSeconds: null,
+		canStop: true
+	};
+}
+
+function describeReason(
+	{ turn, hasText, isOnline, isWorking, engine, now }: Situation,
+	state: Words['chat']['state']
+): string | null {
+	if (turn.isStopping) return state.stopping;
+	if (!isOnline) return turn.id === null ? state.unsent : state.offline;
+	if (turn.isReconnecting) return state.reconnecting;
+	if (turn.id === null && isWorking) return state.working;
+	if (hasText && now - turn.lastTextAt < STALLED_S * 1000) return null;
+	if (engine !== null && engine.state !== 'ready') return state[engine.state];
+	if (hasText) return state.stalled;
+	if (turn.id === null) return state.connecting;
+	if (turn.delay?.reason === 'loading') return state.loading;
+	if (turn.delay?.reason === 'queue') {
+		const { numAhead } = turn.delay;
+		// No event says that the next in line is running; an empty queue does.
+		if (numAhead > 0 || engine?.num_waiting !== 0) return state.queued(numAhead);
+	}
+	return state.reading;
+}

@@ -1,0 +1,63 @@
+/** Builds the body of a Send. */
+import type { Sampling } from '$/api/events.gen';
+import { ROOT, type Message, type SendBody } from '$/api/wire';
+import type { OutgoingMessage } from '$/state/outbox';
+
+/** The model that answers, and its sampling. */
+export interface SendOptions {
+	model: string;
+	sampling: Partial<Sampling>;
+}
+
+/** The message as the conversation shows it before the server has accepted it. */
+export function toMessage({ id, text, parent }: OutgoingMessage): Message {
+	return {
+		id,
+		author: { role: 'user' },
+		create_time: Date.now() / 1000,
+		content: { content_type: 'text', parts: [text] },
+		status: 'finished_successfully',
+		metadata: { parent_id: parent }
+	};
+}
+
+export function buildSendBody(outgoing: OutgoingMessage): SendBody {
+	const { id, content } = toMessage(outgoing);
+	const startsTemporary = outgoing.isTemporary === true && outgoing.conversationId === null;
+	return {
+		action: 'next',
+		messages: [{ id, author: { role: 'user' }, content }],
+		parent_message_id: outgoing.parent ?? ROOT,
+		...buildCommonFields(outgoing.ask, outgoing.conversationId),
+		...(startsTemporary ? { history_and_training_disabled: true } : {})
+	};
+}
+
+/** Requests another answer to a message, or the continuation of an answer. */
+export function buildAnswerBody(
+	action: 'variant' | 'continue',
+	parent: string,
+	options: SendOptions,
+	conversationId: string | null
+): SendBody {
+	return {
+		action,
+		messages: [],
+		parent_message_id: parent,
+		...buildCommonFields(options, conversationId)
+	};
+}
+
+function buildCommonFields({ model, sampling }: SendOptions, conversationId: string | null) {
+	return {
+		model,
+		...(Object.keys(sampling).length === 0 ? {} : { sampling }),
+		...(conversationId === null ? {} : { conversation_id: conversationId }),
+		conversation_mode: { kind: 'primary_assistant' as const },
+		system_hints: [],
+		supports_buffering: true,
+		supported_encodings: ['v1'],
+		timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+		timezone_offset_min: new Date().getTimezoneOffset()
+	};
+}

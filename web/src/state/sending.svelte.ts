@@ -1,0 +1,151 @@
+/**
+ * Sends the person's messages in the open conversation. `Delivery` brings them to the server, and
+ * `LiveTurn` reads the answers. A refused message returns to where it was written.
+ */
+import type { Api } from '$/api/client';
+import type { Failure } from '$/api/wire';
+import type { Conversation } from '$/state/conversation.svelte';
+import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
+import type { Draft } from '$/state/draft.svelte';
+import { createId } from '$/state/ids';
+import type { LiveTurn } from '$/state/liveTurn.svelte';
+import { getLeafId } from '$/state/messageTree';
+import type { OutgoingMessage } from '$/state/outbox';
+import { buildSendBody, toMessage, type SendOptions } from '$/state/sendBody';
+import type { ServerCopy } from '$/state/serverCopy.svelte';
+import { Turn } from '$/turn/turn.svelte';
+
+/** The message that is being edited. */
+export interface Editing {
+	id: string;
+	text: string;
+	/** Why the server refused it. */
+	problem: Failure | null;
+}
+
+type ShownConversation = Pick<Conversation, 'id' | 'path' | 'canSend' | 'getParentId' | 'reveal'>;
+
+export class Sending {
+	/** The message that the server has not accepted yet. It is shown as if it had. */
+	outgoing = $state.raw<OutgoingMessage | null>(null);
+	editing = $state<Editing | null>(null);
+	/** A message that waits for the server to be reachable. */
+	queued = $derived.by(() =>
+		this.outgoing === null ? this.#delivery.waitingIn(this.#shown.id) : null
+	);
+
+	#api: Api;
+	#shown: ShownConversation;
+	#serverCopy: ServerCopy;
+	#liveTurn: LiveTurn;
+	#delivery: Delivery;
+	#draft: Draft;
+	/** The server may have got this refused message. Sent again unchanged, it keeps its id. */
+	#unsent: OutgoingMessage | null = null;
+
+	constructor(
+		api: Api,
+		shown: ShownConversation,
+		serverCopy: ServerCopy,
+		liveTurn: LiveTurn,
+		delivery: Delivery,
+		draft: Draft
+	) {
+		this.#api = api;
+		this.#shown = shown;
+		this.#serverCopy = serverCopy;
+		this.#liveTurn = liveTurn;
+		this.#delivery = delivery;
+		this.#draft = draft;
+	}
+
+	/** Sends the draft after the last message. */
+	async send(options: SendOptions): Promise<void> {
+		const { text } = this.#draft;
+		if (text.trim() === '' || !this.#shown.canSend) return;
+		const outgoing = this.#compose(text, getLeafId(this.#shown.path), options);
+		this.#draft.text = '';
+		await this.#deliver(outgoing);
+	}
+
+	/** Sends the edited message, as a new branch beside the old one. */
+	async edit(options: SendOptions): Promise<void> {
+		if (this.editing === null || this.editing.text.trim() === '' || !this.#shown.canSend) return;
+		const { id, text } = this.editing;
+		this.editing = null;
+		await this.#deliver({
+			...this.#compose(text, this.#shown.getParentId(id), options),
+			edits: id
+		});
+	}
+
+	/** Returns the queued message to where it was written. */
+	unqueue(): void {
+		const outgoing = this.queued === null ? null : this.#delivery.cancel(this.queued.id);
+		if (outgoing !== null) this.#restore(outgoing, null);
+	}
+
+	/** Shows a message that is being sent to this conversation, and the answer to it. */
+	async watch(outgoing: OutgoingMessage, turn: Turn): Promise<void> {
+		this.outgoing = outgoing;
+		await this.#liveTurn.run(turn);
+	}
+
+	/** Called with the result of every message. Returns whether the answer is shown here. */
+	settle(outgoing: OutgoingMessage, result: DeliveryResult): boolean {
+		const isShown = this.outgoing?.id === outgoing.id;
+		if (!isShown && outgoing.conversationId !== this.#shown.id) return false;
+		if (isShown) this.outgoing = null;
+		switch (result.kind) {
+			case 'accepted':
+				if (isShown) this.#store(outgoing);
+				if (!isShown || this.#serverCopy.isStale) void this.#liveTurn.load();
+				break;
+			case 'refused':
+				this.#restore(outgoing, result.failure);
+				break;
+			case 'waiting':
+				break;
+			default:
+				result satisfies never;
+		}
+		return isShown;
+	}
+
+	async #deliver(outgoing: OutgoingMessage): Promise<void> {
+		const turn = new Turn(this.#api, { body: buildSendBody(outgoing) });
+		await Promise.all([this.watch(outgoing, turn), this.#delivery.send(outgoing, turn)]);
+	}
+
+	#compose(text: string, parent: string | null, ask: SendOptions): OutgoingMessage {
+		const conversationId = this.#shown.id;
+		const { isTemporary } = this.#serverCopy;
+		const fields = { text, conversationId, parent, edits: null, ask, isWaiting: false };
+		const composed = isTemporary ? { ...fields, isTemporary } : fields;
+		const unsent = this.#unsent;
+		const resent = { ...composed, id: unsent?.id ?? createId() };
+		const isResend = unsent !== null && hasSameBody(resent, unsent);
+		return isResend ? resent : { ...composed, id: createId() };
+	}
+
+	#store(outgoing: OutgoingMessage): void {
+		this.#serverCopy.add([toMessage(outgoing)]);
+		this.#serverCopy.current = outgoing.id;
+		this.#unsent = null;
+	}
+
+	/** Returns the text to the editor it came from if that is free, else to the draft. */
+	#restore(outgoing: OutgoingMessage, failure: Failure | null): void {
+		this.#unsent = outgoing;
+		if (outgoing.edits !== null && this.editing === null && this.#shown.reveal(outgoing.edits)) {
+			this.editing = { id: outgoing.edits, text: outgoing.text, problem: failure };
+		} else {
+			this.#liveTurn.problem = failure;
+			this.#draft.restore(outgoing.text);
+		}
+	}
+}
+
+function hasSameBody(one: OutgoingMessage, other: OutgoingMessage): boolean {
+	return JSON.stringify(buildSendBody(one)) === JSON.stringify(buildSendBody(other));
+}

@@ -1,0 +1,48 @@
+import type { Words } from '$/words/words';
+
+export const signIn: Words['signIn'] = {
+	name: 'hitsend',
+	promise:
+		'Ein Chat, der dir gehört. Er läuft dort, wo du ihn laufen lässt, und zeigt, wie jede Antwort entstanden ist.',
+	nameField: 'Name',
+	passwordField: 'Passwort',
+	nameRule: 'Damit meldest du dich an. Bis zu 64 Zeichen.',
+	passwordRule: 'Mindestens 8 Zeichen.',
+	nameMissing: 'Wähle einen Namen.',
+	passwordMissing: 'Gib dein Passwort ein.',
+	passwordShort: (missing) =>
+		missing === 1 ? 'Noch ein Zeichen, bitte.' : `Noch ${missing} Zeichen, bitte.`,
+	nameTaken: 'Dieser Name ist vergeben. Wähle einen anderen.',
+	wrong: 'Der Name oder das Passwort stimmt nicht.',
+	inviteOver: 'Diese Einladung gilt nicht oder nicht mehr. Bitte um einen neuen Link.',
+	busy: 'Einen Moment …',
+	first: {
+		title: 'Das erste Konto anlegen',
+		about:
+			'Hier hat noch niemand ein Konto. Dieses gehört der Administration und kann andere einladen.',
+		action: 'Konto anlegen'
+	},
+	signIn: {
+		title: 'Anmelden',
+		about: 'Noch kein Konto? Bitte deine Administration um einen Einladungslink.',
+		action: 'Anmelden',
+		nameMissing: 'Gib deinen Namen ein.'
+	},
+	signUp: {
+		title: 'Du bist eingeladen',
+		about: 'Wähle einen Namen und ein Passwort. Die Einladung gilt nur für dich und nur einmal.',
+		action: 'Konto anlegen',
+		other: 'Ich habe ein Konto: anmelden'
+	},
+	unreachable: {
+		offlineTitle: 'Du bist offline',
+		offline:
+			'Dieses Gerät hat keine Verbindung. Sobald sie wieder da ist, geht es hier von selbst weiter.',
+		title: 'Der Server ist nicht erreichbar',
+		about:
+			'Vielleicht startet er gerade, oder etwas liegt zwischen ihm und dir. Was du geschrieben hast, bleibt in diesem Browser erhalten.',
+		trying: 'Versuche es …',
+		next: (seconds) => `Nächster Versuch in ${seconds} s`,
+		action: 'Noch einmal versuchen'
+	}
+};
