@@ -13,6 +13,11 @@ endif
 SETUP = $(or $(PYTHON),$(error hitsend needs Python 3.11 or later: install it, or say PYTHON=/path/to/python)) -m scripts.setup
 BIN := .venv/bin
 
+# Tests that fail beside others run once more, alone: a test that fails there too fails the build.
+# What passed only alone is in the output above, and is a fault to find.
+PYTEST = $(BIN)/python -m pytest$(1)$(2) || \
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none$(2)
+
 help: ## List these verbs
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 18
 
@@ -22,8 +27,8 @@ run: ## Install what is missing, build the page, serve; flags: make run ARGS="--
 test: check ## Everything: check, then unit, server, engine, browser, docs and web tests
 	@$(SETUP) chromium
 	@$(SETUP) npm run test
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
-	$(BIN)/python -m pytest -n 3 --dist load tests/browser
+	$(call PYTEST, -n 3 --dist loadgroup,)
+	$(call PYTEST, -n 3 --dist load, tests/browser)
 
 soak: dev ## The long fault tests: thousands of streams, killed, cut, stuck and refused
 	$(BIN)/python -m pytest -m soak tests/faults -o log_cli=true --log-cli-level=warning

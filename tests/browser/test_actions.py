@@ -68,7 +68,7 @@ def test_an_empty_answer_is_not_copied(ada: Person) -> None:
     ada.ask("!script\nthe good one")
     ada.say("!script error")
     expect(ada.button("Try again")).to_be_visible()
-    ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    ada.allow_clipboard()
     ada.page.keyboard.press("Control+Shift+c")
     expect(ada.page.get_by_text("The answer is copied.")).to_be_visible()
 
@@ -89,7 +89,7 @@ def test_the_whole_conversation_can_be_saved_and_copied_as_markdown(
     assert (tmp_path / "saved.md").read_text().endswith(page)
     with ada.page.expect_download():
         ada.choose(re.compile("Options for"), "Save as Markdown")
-    ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    ada.allow_clipboard()
     ada.page.keyboard.press("Control+k")
     ada.page.keyboard.type("copy this conversation")
     ada.page.keyboard.press("Enter")

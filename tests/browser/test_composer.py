@@ -206,7 +206,7 @@ def test_a_slash_lists_the_commands(ada: Person) -> None:
     expect(ada.page.get_by_role("option", selected=True)).to_contain_text("/temporary")
     ada.draft.press_sequentially("co")
     expect(commands.get_by_role("option")).to_have_text([re.compile("/copy")])
-    ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    ada.allow_clipboard()
     ada.draft.press("Enter")
     expect(ada.page.get_by_text("The answer is copied.")).to_be_visible()
     expect(ada.draft).to_have_value("")

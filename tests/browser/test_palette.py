@@ -119,7 +119,7 @@ def test_keys_after_escape_go_to_the_page(ada: Person) -> None:
 
 def test_every_listed_shortcut_works(ada: Person) -> None:
     ada.ask("!script\nThe answer is forty-two.")
-    ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    ada.allow_clipboard()
     page, press = ada.page, ada.page.keyboard.press
     expect(ada.conversations).to_have_count(1)
     dialog = page.get_by_role("dialog")

@@ -53,7 +53,7 @@ def test_the_owner_opens_copies_and_revokes_the_link(
     expect(line.get_by_role("link", name="Open the shared page of")).to_have_attribute(
         "href", shared["path"]
     )
-    ada.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    ada.allow_clipboard()
     line.get_by_role("button", name="Copy the link to").click()
     ada.expect_copied(link)
     line.get_by_role("button", name="Stop sharing").click()

@@ -222,19 +222,21 @@ class Person:
 
     def paste(self, text: str) -> None:
         """Pastes from the clipboard at the cursor, by keyboard."""
-        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.allow_clipboard()
         self.page.evaluate("(text) => navigator.clipboard.writeText(text)", text)
         self.page.keyboard.press("ControlOrMeta+v")
 
+    def allow_clipboard(self) -> None:
+        """Call it before the page copies: changing permissions meanwhile may refuse the copy."""
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
     @property
     def clipboard(self) -> str:
-        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         text: str = self.page.evaluate("navigator.clipboard.readText()")
         return text
 
     def expect_copied(self, text: str) -> None:
         """Waits until the clipboard has the text."""
-        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         wait_until(self.page, lambda: self.clipboard == text, f"It was not copied: {text}")
 
     def record_announcements(self, selectors: str, pattern: str) -> None:
