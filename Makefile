@@ -31,7 +31,7 @@ test: check ## Everything: check, then unit, server, engine, browser, docs and w
 	$(call PYTEST, -n 3 --dist load, tests/browser)
 
 soak: dev ## The long fault tests: thousands of streams, killed, cut, stuck and refused
-	$(BIN)/python -m pytest -m soak tests/faults -o log_cli=true --log-cli-level=warning
+	$(BIN)/python -m pytest -m soak tests/faults tests/engine -o log_cli=true --log-cli-level=warning
 
 check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/ruff check .

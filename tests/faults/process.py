@@ -61,15 +61,17 @@ async def serve_process(
     data_dir: Path,
     environment: dict[str, str] | None = None,
     module: str = "hitsend",
+    engine: str = "scripted",
 ) -> AsyncGenerator[Served]:
-    """With the log at debug level."""
+    """With the log at debug level, and in a process group of its own."""
     log, began = data_dir / "log.txt", time.monotonic()
     with log.open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", module, "serve", "--engine", "scripted", "--port", "0",
+            sys.executable, "-m", module, "serve", "--engine", engine, "--port", "0",
             "--data-dir", str(data_dir), "--log-level", "debug",
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
+            start_new_session=True,
             env=os.environ | {"PYTHONPATH": "src:.", "HITSEND_DRAIN_S": "0"} | (environment or {}),
         )  # fmt: skip
     try:

@@ -1,14 +1,17 @@
 """The subprocess that parses an imported file, with limited memory and time.
 
 It reads the file from stdin, writes one conversation per line to a given file descriptor, and the
-report to stdout.
+report to stdout. It ignores stop signals, which service managers send to all processes of a service:
+the server ends it.
 """
 
 import contextlib
+import ctypes
 import errno
 import gc
 import os
 import resource
+import signal
 import sys
 import time
 from pathlib import Path
@@ -20,6 +23,7 @@ from hitsend.import_export.disk import describe_os_error
 from hitsend.import_export.imported import Report
 from hitsend.import_export.read import ImportReader
 
+PR_SET_PDEATHSIG = 1
 TOO_MUCH_MEMORY = "It takes more memory than an import may."
 
 
@@ -44,6 +48,7 @@ class ReadRequest(msgspec.Struct, frozen=True):
 
 
 def main() -> None:
+    _leave_signals_to_parent()
     request = msgspec.json.decode(sys.argv[1], type=ReadRequest)
     _set_limits(request.limits)
     gc.disable()  # there are no reference cycles, and looking for them takes most of the time
@@ -74,6 +79,14 @@ def _os_error_report(error: OSError) -> Report:
             return Report(problem="It takes more room than an import may.")
         case _:
             return Report(problem=describe_os_error(error), is_ours=True)
+
+
+def _leave_signals_to_parent() -> None:
+    """Ignores stop signals, and on Linux dies with the server, even if that is killed."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _set_limits(limits: Limits) -> None:

@@ -44,6 +44,7 @@ async def read_in_subprocess(
         stdout=PIPE,
         stderr=DEVNULL,  # it may quote messages
         pass_fds=[output.fileno()],
+        start_new_session=True,  # Ctrl-C reaches only the server, which ends this process
     )
     try:
         async with asyncio.timeout(TIMEOUT_S):

@@ -2,7 +2,8 @@
 
 It runs as a file and imports nothing of hitsend, so that it starts fast and stays small. It reads
 one line of JSON from stdin and exits when stdin closes, so it cannot outlive its parent, even if
-that is killed with SIGKILL.
+that is killed with SIGKILL. It ignores stop signals: its parent needs it until the last answer has
+ended, and service managers signal all processes of a service at once.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ import msgspec
 
 PR_SET_PDEATHSIG = 1
 ERRORS_ONLY = 1
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SLOT_SIMILARITY = 0.5
 """llama.cpp reuses a slot whose cache covers at least this share of the prompt, and then does not
 look in its prompt cache for a longer prefix. Its default is 0.1, which the system prompt that all
@@ -47,6 +49,7 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 def main() -> NoReturn:
+    _ignore_stop_signals()
     _die_with_parent()
     launch = msgspec.json.decode(sys.stdin.buffer.readline(), type=Launch)
     os.nice(launch.niceness)
@@ -55,6 +58,7 @@ def main() -> NoReturn:
     if launch.binary:
         os.execve(launch.binary, build_command(launch), os.environ | {"LLAMA_API_KEY": launch.key})
     server = _serve(launch)
+    _ignore_stop_signals()  # llama.cpp may have installed handlers of its own
     sys.stdin.buffer.read()
     del server
     os._exit(0)  # the server's threads have nothing to save
@@ -107,6 +111,11 @@ def _serve(launch: Launch) -> object:
     params.verbosity = ERRORS_ONLY
     server: object = xllamacpp.Server(params)
     return server
+
+
+def _ignore_stop_signals() -> None:
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _die_with_parent() -> None:

@@ -31,11 +31,17 @@ class ModelProcess:
 
     @classmethod
     async def start(cls, launch: Launch) -> "ModelProcess":
-        """Runs Python isolated (-I), so that our environment cannot change what it imports."""
+        """Runs Python isolated (-I), so that our environment cannot change what it imports; and in
+        a session of its own, so that Ctrl-C reaches only the server, which drains first."""
         command = (sys.executable, "-I", str(CHILD))
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=DEVNULL, stderr=PIPE, env=_env()
+                *command,
+                stdin=PIPE,
+                stdout=DEVNULL,
+                stderr=PIPE,
+                env=_env(),
+                start_new_session=True,
             )
         except OSError as error:
             raise EngineDown(f"no process can be started ({error.strerror})") from error
