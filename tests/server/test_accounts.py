@@ -7,8 +7,8 @@ import httpx2
 import pytest
 from tests.server.world import PASSWORD, World
 
-from hitsend.server.auth.identify import COOKIE
-from hitsend.server.limits.request_limits import SignInThrottle
+from hitsend.server.auth.session_cookie import COOKIE
+from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.serve import listen
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.server.world import Someone, World
 
 from hitsend.credentials import hash_token, new_token
-from hitsend.server.auth.identify import COOKIE
+from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.call import Access, Endpoint, SocketEndpoint
 from hitsend.server.routes import ROUTES, SOCKETS
 

@@ -13,7 +13,7 @@ from hitsend.client.proof_of_work import ProofOfWork
 from hitsend.client.turn_stream import TurnRequest, TurnStream
 from hitsend.engine import ScriptedEngine
 from hitsend.engine.scripted.script import Script
-from hitsend.server.auth.identify import COOKIE
+from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.settings import Settings
 from hitsend.wire.send import SendBody
 

@@ -20,7 +20,7 @@ from tests.unit.store.test_ledger import new_turn
 
 from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_app
-from hitsend.server.edge.client_address import network_of
+from hitsend.server.edge.forwarded_headers import network_of
 from hitsend.settings import Settings
 from hitsend.store import Limit, Store
 

@@ -16,7 +16,7 @@ from hitsend.engine import ScriptedEngine
 from hitsend.errors import ProofNeeded, TokenExpired, TokenInvalid, TooFast
 from hitsend.server.app import open_app
 from hitsend.server.auth.signed_tokens import sign
-from hitsend.server.limits.proof_of_work import (
+from hitsend.server.limits.gate import (
     HALF_LIFE_S,
     MAX_SCORES,
     MAX_USED_SEEDS,
@@ -32,7 +32,7 @@ from hitsend.server.routes.telemetry import REPORTS_PER_MINUTE
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import Limit
-from hitsend.wire.proof_of_work import difficulty_for_bits, is_solved, solve
+from hitsend.wire.hash_puzzle import difficulty_for_bits, is_solved, solve
 
 TOKEN = "hitsend-sentinel-token"
 BITS = 10

@@ -12,7 +12,7 @@ from tests.server.world import PASSWORD, World, open_world
 
 from hitsend.engine import ScriptedEngine
 from hitsend.server.dispatch import build_asgi_app
-from hitsend.server.edge.proxies import TrustedProxies
+from hitsend.server.edge.forwarded_headers import TrustedProxies
 from hitsend.settings import BadSetting, Settings, check_binding
 
 OURS = "127.0.0.1, 10.0.0.0/8"

@@ -17,7 +17,7 @@ from tests.server.world import PASSWORD, AnswerStream, World, message
 from hitsend.credentials import csrf_token, hash_token, new_token
 from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_app
-from hitsend.server.auth.identify import COOKIE
+from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import Store

@@ -3,7 +3,7 @@
 import pytest
 
 from hitsend.errors import TooFast
-from hitsend.server.limits.request_limits import SignInThrottle
+from hitsend.server.limits.sign_in_throttle import SignInThrottle
 
 
 async def test_an_address_has_a_number_of_tries_for_all_names_together() -> None:

@@ -8,7 +8,7 @@ import httpx2
 from sqlalchemy import text
 from tests.server.world import PASSWORD, AnswerStream, Someone, World, message
 
-from hitsend.server.auth.identify import COOKIE
+from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.settings import Settings
 from hitsend.store.database import Database
 

@@ -22,7 +22,7 @@ from hitsend.credentials import (
 )
 from hitsend.engine import Engine
 from hitsend.server.app import App, open_app
-from hitsend.server.auth.identify import COOKIE
+from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.sse import SseEvent, SseParser

@@ -22,11 +22,12 @@ from hitsend.engine import (
 )
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
-from hitsend.server.data.erase import erase_expired_forever
+from hitsend.server.data.erase_expired import erase_expired_forever
 from hitsend.server.data_dir_lock import lock_data_dir
 from hitsend.server.latency_stats import LatencyStats
-from hitsend.server.limits.proof_of_work import Gate
-from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit, SignInThrottle
+from hitsend.server.limits.gate import Gate
+from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit
+from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.readiness import Readiness
 from hitsend.server.turns.autocomplete import Autocomplete
 from hitsend.server.turns.prewarm import Prewarm, keep_instructions_warm

@@ -34,34 +34,21 @@ from hitsend.server.auth.identify import (
     MAX_QUOTED_CHARS,
     Identity,
     identify,
-    refresh_session,
-    set_session_cookie,
 )
+from hitsend.server.auth.session_cookie import refresh_session, set_session_cookie
 from hitsend.server.call import REQUEST_ID, Access, Call, Endpoint, SocketEndpoint, json_response
 from hitsend.server.edge.compression import compress
+from hitsend.server.edge.security_headers import add_headers
 from hitsend.server.limits.headers import rate_limit_headers
 from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.turns.socket.limits import SocketClose
 from hitsend.server.turns.socket.socket import close_socket
-from hitsend.server.turns.stream import RevocableStream, TurnStream
+from hitsend.server.turns.stream import RevocableStream
 from hitsend.settings import Settings, is_loopback, split_list
 from hitsend.wire.problem import ErrorBody, describe_error
 
 log = logging.getLogger(__name__)
 
-NO_SNIFF = (b"x-content-type-options", b"nosniff")
-DOCUMENT_HEADERS = (
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        b"connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
-        b"form-action 'none'; frame-ancestors 'none'",
-    ),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-    (b"referrer-policy", b"no-referrer"),
-)
 BROKEN = "Something broke on our side. It has been logged."
 RETRY_AFTER_S = 1.0
 """The default for errors without a time of their own."""
@@ -97,7 +84,7 @@ def _http_route(endpoint: Endpoint, app: App) -> Route:
         except Exception:
             log.exception("%s %s failed: request %s", endpoint.method, endpoint.path, request_id)
             response = _error_response(HitsendError(BROKEN), request.url.path)
-        return _add_headers(await compress(response, request), request_id)
+        return add_headers(await compress(response, request), request_id)
 
     return Route(endpoint.path, handle, methods=[endpoint.method], name=endpoint.summary)
 
@@ -153,7 +140,7 @@ def _socket_route(endpoint: SocketEndpoint, app: App) -> WebSocketRoute:
 
 async def _deny_socket(websocket: WebSocket, error: HitsendError) -> None:
     response = _error_response(error, websocket.url.path)
-    await websocket.send_denial_response(_add_headers(response, str(uuid4())))
+    await websocket.send_denial_response(add_headers(response, str(uuid4())))
 
 
 async def _no_such_route(request: Request, error: Exception) -> Response:
@@ -162,7 +149,7 @@ async def _no_such_route(request: Request, error: Exception) -> Response:
         refusal: HitsendError = MethodNotAllowed("This address cannot be called like that.")
     else:
         refusal = NotFound("There is nothing at this address.")
-    return _add_headers(_error_response(refusal, request.url.path), str(uuid4()))
+    return add_headers(_error_response(refusal, request.url.path), str(uuid4()))
 
 
 def _error_response(error: HitsendError, path: str) -> Response:
@@ -202,13 +189,3 @@ def _check_host(request: HTTPConnection, allowed: frozenset[str] | None) -> None
             f"hitsend was asked as {name[:MAX_QUOTED_CHARS]}, which is not a name it answers to. "
             "See HITSEND_ALLOWED_HOSTS."
         )
-
-
-def _add_headers(response: Response, request_id: str) -> Response:
-    headers = response.raw_headers
-    headers.append((b"x-request-id", request_id.encode()))
-    headers.append(NO_SNIFF)
-    # A stream is never shown as a document, so it goes without the headers for documents.
-    if not isinstance(response, TurnStream):
-        headers.extend(DOCUMENT_HEADERS)
-    return response

@@ -17,7 +17,7 @@ import uvicorn
 from hitsend.server.app import App, open_app
 from hitsend.server.dispatch import build_asgi_app
 from hitsend.server.edge.connection import connection_class
-from hitsend.server.edge.proxies import ForwardedHeaders, TrustedProxies
+from hitsend.server.edge.forwarded_headers import ForwardedHeaders, TrustedProxies
 from hitsend.server.turns.socket.transport import MAX_IN_BYTES, SocketProtocol
 from hitsend.settings import BadSetting, Settings, split_list
 

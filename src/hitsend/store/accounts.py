@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from hitsend.errors import Conflict
 from hitsend.store.context_schema import memories
 from hitsend.store.database import Database, reads, writes
-from hitsend.store.erasure import (
+from hitsend.store.erase_in_batches import (
     erase_conversations,
     erase_in_batches,
     erase_memories,

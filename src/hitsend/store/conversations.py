@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from hitsend.errors import NotFound, Refused
 from hitsend.store.database import Database, reads, writes
-from hitsend.store.erasure import erase_conversations
+from hitsend.store.erase_in_batches import erase_conversations
 from hitsend.store.folders import check_folder
 from hitsend.store.message_queries import (
     as_message_row,

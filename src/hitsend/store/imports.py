@@ -17,7 +17,7 @@ from hitsend.import_export.imported import ImportedConversation, ImportedMessage
 from hitsend.messages import Text
 from hitsend.store.conversations import GONE, can_restore
 from hitsend.store.database import Database, split_batches, writes
-from hitsend.store.erasure import erase_conversations
+from hitsend.store.erase_in_batches import erase_conversations
 from hitsend.store.folders import MAX_FOLDERS
 from hitsend.store.schema import conversations, folders, messages, turns, users
 from hitsend.store.users import is_enabled

@@ -16,7 +16,7 @@ from hitsend.errors import Conflict, NotFound, Refused
 from hitsend.store.change_log import ChangeLog
 from hitsend.store.context_schema import memories
 from hitsend.store.database import Database, reads
-from hitsend.store.erasure import erase_memories
+from hitsend.store.erase_in_batches import erase_memories
 from hitsend.store.profiles import read_profile
 from hitsend.store.rows import Memory, MemoryOrigin, MemoryPage
 from hitsend.store.schema import conversations

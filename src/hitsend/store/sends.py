@@ -10,7 +10,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.errors import KeyReused
 from hitsend.store.database import Database
-from hitsend.store.erasure import erase_in_batches
+from hitsend.store.erase_in_batches import erase_in_batches
 from hitsend.store.prepared import Prepared
 from hitsend.store.rows import NewTurn
 from hitsend.store.schema import messages, sends, turns

@@ -12,7 +12,7 @@ from typing import ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from hitsend.server.edge.proxies import TrustedProxies
+from hitsend.server.edge.forwarded_headers import TrustedProxies
 
 MAX_HEADER_BYTES = 65_536
 MAX_UNSENT_BYTES = 65_536

@@ -1,4 +1,4 @@
-"""Request limits: a sliding-window counter, and the two limits that are built in.
+"""Request limits: a sliding-window counter, and the limit of resumed streams.
 
 The counter keeps the times of each key's requests within the window, in memory. It stores no
 limits: callers pass them. Nothing here awaits, so two requests are never counted at once.
@@ -94,34 +94,6 @@ class RequestCounter:
     def _allowance(self, requests: deque[float], limit: int, now: float) -> Allowance:
         reset_s = requests[-1] + self._window_s - now if requests else 0.0
         return Allowance("requests", limit, max(limit - len(requests), 0), reset_s)
-
-
-class SignInThrottle:
-    """Limits password guesses per address, and per address and name.
-
-    Guesses at one name from many addresses are not added up: an attacker could then lock out the
-    name's owner. The single thread that hashes all passwords slows those down.
-    """
-
-    def __init__(self, tries_per_minute: int) -> None:
-        self._tries_per_minute = tries_per_minute
-        self._counter = RequestCounter()
-
-    def count_try(self, address: str, name: str = "") -> None:
-        """Call it before the password is checked, so that parallel guesses are counted too. Raises
-        TooFast."""
-        for key in _sign_in_keys(address, name):
-            if self._counter.try_count({key: self._tries_per_minute}):
-                raise TooFast("Too many tries. Wait a minute.", retry_after_s=MINUTE_S)
-
-    def reset(self, address: str, name: str = "") -> None:
-        """After a correct password. Tries at other names still count."""
-        for key in _sign_in_keys(address, name):
-            self._counter.reset(key)
-
-
-def _sign_in_keys(address: str, name: str) -> tuple[Key, Key]:
-    return ("address", address), (f"name at {address}", name)
 
 
 class ResumeLimit:

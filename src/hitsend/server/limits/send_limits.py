@@ -11,8 +11,8 @@ from hitsend.errors import QuotaSpent, TokenInvalid, TooFast
 from hitsend.server.app import App
 from hitsend.server.auth.identify import Identity
 from hitsend.server.call import Call
-from hitsend.server.edge.client_address import client_address
-from hitsend.server.limits.proof_of_work import GateClient
+from hitsend.server.edge.forwarded_headers import client_address
+from hitsend.server.limits.gate import GateClient
 from hitsend.server.limits.request_limits import Key
 from hitsend.store import Budget, Caller, as_allowance
 

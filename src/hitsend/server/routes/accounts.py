@@ -20,10 +20,11 @@ from hitsend.credentials import (
     verify_password,
 )
 from hitsend.errors import Conflict, Refused, Unauthenticated
-from hitsend.server.auth.identify import COOKIE, check_origin, set_session_cookie
+from hitsend.server.auth.identify import check_origin
+from hitsend.server.auth.session_cookie import COOKIE, set_session_cookie
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
-from hitsend.server.data.erase import erase_account
-from hitsend.server.edge.client_address import client_address
+from hitsend.server.data.erase_account import erase_account
+from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.store import User
 from hitsend.wire import responses
 

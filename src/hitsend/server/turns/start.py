@@ -12,7 +12,7 @@ from hitsend.errors import Refused
 from hitsend.send import Send
 from hitsend.server.app import App
 from hitsend.server.call import Call
-from hitsend.server.edge.client_address import client_address
+from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.server.limits.headers import attach_allowances, rate_limit_headers
 from hitsend.server.limits.send_limits import check_send_limits, record_refusals
 from hitsend.server.turns.resume import TurnStatus, find_turn

@@ -1,11 +1,10 @@
-"""Erasing: what was deleted, once it can no longer be undone, and what has expired."""
+"""Erases deleted chats and memories once they can no longer be restored, and expired data."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from hitsend.errors import StoreDown
-from hitsend.runner import Runner
 from hitsend.store import Store
 
 log = logging.getLogger(__name__)
@@ -31,11 +30,3 @@ async def erase_expired_forever(store: Store, check_s: float = CHECK_S) -> None:
             except StoreDown as error:
                 log.warning("Cannot %s: %s", purpose, error.message)
         await asyncio.sleep(check_s)
-
-
-async def erase_account(store: Store, runner: Runner, user_id: str) -> None:
-    """Stops the user's turns and erases everything of theirs. The account is closed first: if this
-    breaks off, the user is locked out, and an administrator can repeat it."""
-    await store.accounts.close_account(user_id)
-    await runner.stop(user_id)
-    await store.accounts.erase(user_id)

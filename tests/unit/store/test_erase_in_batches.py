@@ -19,7 +19,7 @@ from hitsend.import_export.imported import ImportedConversation, ImportedMessage
 from hitsend.messages import Text
 from hitsend.store import LogEntry, NewTurn, Store, User
 from hitsend.store.database import MAX_BATCH_CHARS, MAX_BATCH_ROWS
-from hitsend.store.erasure import MAX_EVENTS, erase_conversations
+from hitsend.store.erase_in_batches import MAX_EVENTS, erase_conversations
 from hitsend.store.schema import conversations
 
 Ask: TypeAlias = Callable[..., Awaitable[NewTurn]]

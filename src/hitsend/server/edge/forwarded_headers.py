@@ -1,4 +1,5 @@
-"""Reverse proxies: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted addresses.
+"""The client's address: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted proxies, and the
+address that limits count.
 
 Anyone can send these headers, so they count only from the addresses in `trusted_proxies`. A proxy
 that is half configured breaks things that are hard to notice: pages get no news, or all clients
@@ -7,14 +8,20 @@ share one limit. So each such mistake is logged once.
 
 import logging
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hitsend.server.auth.identify import is_same_origin
 
 log = logging.getLogger(__name__)
+
+UNKNOWN = ""
+NUM_HOST_BITS = 64
+NAT64 = IPv6Network("64:ff9b::/96")
+"""Addresses that end in an IPv4 address: see RFC 6052."""
 
 IS_SECURE = {"https": True, "wss": True, "http": False, "ws": False}
 """The values of X-Forwarded-Proto. Others are ignored."""
@@ -32,6 +39,26 @@ NOT_UPGRADED = (
     "A WebSocket arrived without `Upgrade`: the proxy in front has to pass it on. Until then pages "
     "hear no news. See docs/hosting.md."
 )
+
+
+def client_address(request: Request) -> str:
+    return network_of(request.client.host) if request.client else UNKNOWN
+
+
+def network_of(host: str) -> str:
+    """Returns an IPv4 address as it is, also where it is written as IPv6, and the /64 of an IPv6
+    address, because a client owns its whole /64. Everything else is UNKNOWN: one client."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return UNKNOWN
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    if address in NAT64:
+        return str(IPv4Address(address.packed[-4:]))
+    return f"{IPv6Address(int(address) >> NUM_HOST_BITS << NUM_HOST_BITS)}/{128 - NUM_HOST_BITS}"
 
 
 class TrustedProxies:
