@@ -45,16 +45,16 @@ async def guarded(settings: Settings) -> AsyncGenerator[World]:
     """A world in which every browser needs a proof."""
     strict = msgspec.structs.replace(settings, gate="always", gate_difficulty=BITS)
     async with AsyncExitStack() as stack:
-        yield await get_challenge(stack, strict)
+        yield await open_gated_world(stack, strict)
 
 
-async def get_challenge(stack: AsyncExitStack, settings: Settings) -> World:
+async def open_gated_world(stack: AsyncExitStack, settings: Settings) -> World:
     app = await stack.enter_async_context(open_app(settings, ScriptedEngine()))
     url = await stack.enter_async_context(listen(app))
     return World(app, url, await stack.enter_async_context(AsyncExitStack()))
 
 
-async def get_challenge_response(someone: Someone) -> dict[str, Any]:
+async def get_challenge(someone: Someone) -> dict[str, Any]:
     answer = await someone.http.post(
         f"{SENTINEL}/chat-requirements/prepare", json={"p": "hs1.Wzdd"}
     )
@@ -74,8 +74,8 @@ async def redeem(someone: Someone, proof: dict[str, str]) -> httpx2.Response:
     return await someone.http.post(f"{SENTINEL}/chat-requirements/finalize", json=proof)
 
 
-async def work(someone: Someone) -> str:
-    shown = await redeem(someone, solve_challenge(await get_challenge_response(someone)))
+async def earn_proof_token(someone: Someone) -> str:
+    shown = await redeem(someone, solve_challenge(await get_challenge(someone)))
     assert shown.status_code == 200, shown.text
     return str(shown.json()["token"])
 
@@ -93,7 +93,7 @@ def check_refused(answer: httpx2.Response, status: int, code: str) -> None:
 
 async def test_by_default_no_proof_is_asked_for(world: World) -> None:
     ada = await world.someone("ada")
-    requirements = await get_challenge_response(ada)
+    requirements = await get_challenge(ada)
     assert requirements["proofofwork"]["required"] is False
     assert requirements["turnstile"] == {"required": False}
     shown = await redeem(ada, {"prepare_token": requirements["prepare_token"]})
@@ -104,7 +104,7 @@ async def test_by_default_no_proof_is_asked_for(world: World) -> None:
 async def test_a_proof_token_can_be_used_for_many_sends(guarded: World) -> None:
     ada = await guarded.someone("ada")
     check_refused(await send(ada), 403, "proof_of_work_required")
-    requirements = await get_challenge_response(ada)
+    requirements = await get_challenge(ada)
     assert requirements["proofofwork"]["required"] is True
     assert requirements["proofofwork"]["difficulty"] == difficulty_for_bits(BITS)
     assert len(bytes.fromhex(requirements["proofofwork"]["seed"])) == 16
@@ -117,7 +117,7 @@ async def test_a_proof_token_can_be_used_for_many_sends(guarded: World) -> None:
 
 async def test_a_proof_token_is_taken_under_its_public_name_too(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    headers = {"openai-sentinel-chat-requirements-token": await work(ada)}
+    headers = {"openai-sentinel-chat-requirements-token": await earn_proof_token(ada)}
     body = message("!script\nhello")
     response = await ada.http.post("/backend-api/f/conversation", json=body, headers=headers)
     assert response.status_code == 200
@@ -135,13 +135,13 @@ async def test_an_api_key_needs_no_proof(guarded: World) -> None:
     ada = await guarded.someone("ada")
     ada.http.cookies.clear()
     ada.http.headers["authorization"] = f"Bearer {ada.key}"
-    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
+    assert (await get_challenge(ada))["proofofwork"]["required"] is False
     assert (await send(ada)).status_code == 200
 
 
 async def test_a_wrong_answer_earns_nothing_and_the_right_one_still_does(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    proof = solve_challenge(await get_challenge_response(ada))
+    proof = solve_challenge(await get_challenge(ada))
     for wrong in ("", "hs1.", "hs1.WzFd", proof["proofofwork"].removeprefix("hs1.")):
         shown = await redeem(ada, proof | {"proofofwork": wrong})
         check_refused(shown, 403, "proof_of_work_required")
@@ -152,7 +152,7 @@ async def test_a_wrong_answer_earns_nothing_and_the_right_one_still_does(guarded
 
 async def test_a_solution_below_the_difficulty_is_refused(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    requirements = await get_challenge_response(ada)
+    requirements = await get_challenge(ada)
     seed = requirements["proofofwork"]["seed"]
     easier = (solve(seed, difficulty_for_bits(BITS - 4), str(nonce)) for nonce in count())
     less = next(each for each in easier if not is_solved(seed, difficulty_for_bits(BITS), each))
@@ -162,7 +162,7 @@ async def test_a_solution_below_the_difficulty_is_refused(guarded: World) -> Non
 
 async def test_a_proof_is_redeemed_once_even_in_parallel(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    proof = solve_challenge(await get_challenge_response(ada))
+    proof = solve_challenge(await get_challenge(ada))
     shown = await asyncio.gather(*(redeem(ada, proof) for _ in range(20)))
     assert sorted(each.status_code for each in shown) == [200] + [401] * 19
     check_refused(await redeem(ada, proof), 401, "token_invalid")
@@ -170,7 +170,7 @@ async def test_a_proof_is_redeemed_once_even_in_parallel(guarded: World) -> None
 
 async def test_a_token_of_another_user_is_refused(guarded: World) -> None:
     ada, eve = await guarded.someone("ada"), await guarded.someone("eve")
-    proof = solve_challenge(await get_challenge_response(ada))
+    proof = solve_challenge(await get_challenge(ada))
     check_refused(await redeem(eve, proof), 401, "token_invalid")
     token = (await redeem(ada, proof)).json()["token"]
     check_refused(await send(eve, token), 403, "proof_of_work_required")
@@ -185,7 +185,7 @@ async def test_a_token_of_another_user_is_refused(guarded: World) -> None:
 async def test_a_token_of_another_browser_is_refused(guarded: World) -> None:
     ada = await guarded.someone("ada")
     ada.http.headers["oai-device-id"] = "laptop"
-    proof = solve_challenge(await get_challenge_response(ada))
+    proof = solve_challenge(await get_challenge(ada))
     ada.http.headers["oai-device-id"] = "phone"
     check_refused(await redeem(ada, proof), 401, "token_invalid")
     ada.http.headers["oai-device-id"] = "laptop"
@@ -197,7 +197,7 @@ async def test_a_token_of_another_browser_is_refused(guarded: World) -> None:
 
 async def test_a_malformed_device_id_is_ignored(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    token = await work(ada)
+    token = await earn_proof_token(ada)
     for strange in ("", "x" * 65, "a b", "a\tb"):
         ada.http.headers["oai-device-id"] = strange
         assert (await send(ada, token)).status_code == 200
@@ -205,8 +205,8 @@ async def test_a_malformed_device_id_is_ignored(guarded: World) -> None:
 
 async def test_forged_tokens_and_those_of_another_kind_are_refused(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    proof = solve_challenge(await get_challenge_response(ada))
-    token = await work(ada)
+    proof = solve_challenge(await get_challenge(ada))
+    token = await earn_proof_token(ada)
     for forged in ("", ".", "x" * 5000, token[:-2], proof["prepare_token"]):
         check_refused(await send(ada, forged), 403, "proof_of_work_required")
     for forged in ("", ".", "é", "a.b", proof["prepare_token"][:-2], token):
@@ -266,7 +266,7 @@ def get_proof_token(user_id: str, secret: bytes, held_s: float, age_s: float = 5
 
 async def test_a_used_seed_is_exchanged_for_a_fresh_one(guarded: World) -> None:
     ada = await guarded.someone("ada")
-    requirements = await get_challenge_response(ada)
+    requirements = await get_challenge(ada)
     await redeem(ada, solve_challenge(requirements))
     exchanged = await ada.http.post(
         f"{SENTINEL}/req",
@@ -278,11 +278,11 @@ async def test_a_used_seed_is_exchanged_for_a_fresh_one(guarded: World) -> None:
 
 async def test_a_busy_server_asks_for_proofs(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
-        world = await get_challenge(stack, msgspec.structs.replace(settings, max_turns=2))
+        world = await open_gated_world(stack, msgspec.structs.replace(settings, max_turns=2))
         ada, eve = await world.someone("ada"), await world.someone("eve")
         stream = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
         check_refused(await send(eve), 403, "proof_of_work_required")
-        assert (await send(eve, await work(eve))).status_code == 200
+        assert (await send(eve, await earn_proof_token(eve))).status_code == 200
         await ada.http.post(
             "/backend-api/stop_conversation", json={"conversation_id": stream.conversation_id}
         )
@@ -293,10 +293,10 @@ async def test_a_user_refused_often_needs_a_proof(world: World) -> None:
     ada, eve = await world.someone("ada"), await world.someone("eve")
     for _ in range(11):
         await redeem(eve, {"prepare_token": "forged"})
-    assert (await get_challenge_response(eve))["proofofwork"]["required"] is True
+    assert (await get_challenge(eve))["proofofwork"]["required"] is True
     check_refused(await send(eve), 403, "proof_of_work_required")
-    assert (await send(eve, await work(eve))).status_code == 200
-    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
+    assert (await send(eve, await earn_proof_token(eve))).status_code == 200
+    assert (await get_challenge(ada))["proofofwork"]["required"] is False
 
 
 async def test_only_refused_sends_resumes_and_proofs_count(world: World) -> None:
@@ -309,11 +309,11 @@ async def test_only_refused_sends_resumes_and_proofs_count(world: World) -> None
     await store.limits.set("user", ada.user_id, Limit(tokens_per_day=0))
     for _ in range(11):
         check_refused(await send(ada), 429, "quota_exceeded")
-    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
+    assert (await get_challenge(ada))["proofofwork"]["required"] is False
     await store.limits.set("user", ada.user_id, Limit(requests_per_minute=0))
     for _ in range(11):
         await send(ada)
-    assert (await get_challenge_response(ada))["proofofwork"]["required"] is True
+    assert (await get_challenge(ada))["proofofwork"]["required"] is True
 
 
 @pytest.mark.parametrize("limit", [Limit(requests_per_minute=0), Limit(tokens_per_minute=0)])
@@ -322,7 +322,7 @@ async def test_refusals_of_a_shared_address_do_not_count(world: World, limit: Li
     await store.limits.set("address", "", limit)
     for _ in range(11):
         check_refused(await send(ada), 429, "rate_limit_exceeded")
-    assert (await get_challenge_response(ada))["proofofwork"]["required"] is False
+    assert (await get_challenge(ada))["proofofwork"]["required"] is False
 
 
 async def test_a_forged_resume_token_counts_as_a_refusal(world: World) -> None:
@@ -335,7 +335,7 @@ async def test_a_forged_resume_token_counts_as_a_refusal(world: World) -> None:
             "/backend-api/f/conversation/resume", json=body, headers=forged
         )
         check_refused(resumed, 401, "token_invalid")
-    assert (await get_challenge_response(ada))["proofofwork"]["required"] is True
+    assert (await get_challenge(ada))["proofofwork"]["required"] is True
 
 
 class Surroundings:
