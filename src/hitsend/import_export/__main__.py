@@ -1,8 +1,8 @@
 """The subprocess that parses an imported file, with limited memory and time.
 
 It reads the file from stdin, writes one conversation per line to a given file descriptor, and the
-report to stdout. It ignores stop signals, which service managers send to all processes of a service:
-the server ends it.
+report to stdout. It ignores stop signals, which service managers send to every process of a
+service: the server ends it.
 """
 
 import contextlib
