@@ -7,8 +7,7 @@ fit is built again with a `Cut`.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -36,19 +35,26 @@ from hitsend.memory.imperatives import remove_imperatives
 from hitsend.messages import Message, Seen, Text
 from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Turn
+from hitsend.settings import Settings
 from hitsend.store import Exchange, Memory, Profile, Store, Summary
 
 MAX_MEMORIES, MAX_RECALLED = 5, 4
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Protocol):
     """Where the pieces of a context come from."""
 
-    store: Store
-    prompts: PromptPicker
-    recall: Recall
-    instructions: str
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def prompts(self) -> PromptPicker: ...
+
+    @property
+    def recall(self) -> Recall: ...
 
 
 class TurnNotes(msgspec.Struct, frozen=True):
@@ -242,7 +248,7 @@ class ContextBuilder:
         return ResolvedRefs(await _remove_imperatives(texts), exchanges)
 
     async def _build_system(self, profile: Profile) -> Message:
-        instructions = await self._notes.instructions(self._sources.instructions)
+        instructions = await self._notes.instructions(self._sources.settings.instructions)
         about = await self._notes.profile(profile)
         return Message("system", tuple(_present([instructions, about])), "system")
 

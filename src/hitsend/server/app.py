@@ -33,9 +33,9 @@ from hitsend.server.turns.autocomplete import Autocomplete
 from hitsend.server.turns.prewarm import Prewarm, keep_instructions_warm
 from hitsend.server.turns.socket.sockets import Sockets
 from hitsend.server.turns.stream import OpenStreams
+from hitsend.services import Services
 from hitsend.settings import Settings
 from hitsend.store import Store
-from hitsend.turn import Services
 
 log = logging.getLogger(__name__)
 

@@ -7,12 +7,13 @@ from uuid import uuid4
 import msgspec
 from msgspec import UNSET
 
-from hitsend.engine import Engine, ModelFacts, beam_unsupported, fall_back_to_sampling
+from hitsend.engine import ModelFacts, beam_unsupported, fall_back_to_sampling
 from hitsend.errors import Refused
 from hitsend.messages import MAX_BEAM_TOKENS, MAX_SEED, Sampling
 from hitsend.prompts import merge_sampling
 from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Send, Turn, check_length
+from hitsend.services import Services
 from hitsend.settings import Settings
 
 MIN_RECORDED_BYTES = 500_000_000
@@ -20,10 +21,11 @@ MIN_RECORDED_BYTES = 500_000_000
 its speed, and others nothing."""
 
 
-async def admit(send: Send, engine: Engine, settings: Settings, prompts: PromptPicker) -> Turn:
+async def admit(send: Send, services: Services) -> Turn:
+    settings = services.settings
     _check(send, settings)
-    model = await engine.resolve(send.model)
-    asked = send if send.given else await _with_defaults(send, model, prompts)
+    model = await services.engine.resolve(send.model)
+    asked = send if send.given else await _with_defaults(send, model, services.prompts)
     return Turn(
         turn_id=str(uuid4()),
         conversation_id="" if send.given else send.conversation_id or str(uuid4()),

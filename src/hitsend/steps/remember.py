@@ -6,16 +6,15 @@ gets tools. In a temporary conversation, with an API key, and where memory is of
 after a plain request a note tells the model so.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from hitsend.context.build import TurnNotes
 from hitsend.context.notes import Note
 from hitsend.context.recall import Recall
-from hitsend.engine import Engine, Preempted
-from hitsend.errors import Conflict, HitsendError, NotFound, Refused
+from hitsend.errors import Conflict, NotFound, Refused
 from hitsend.events import MemoriesChanged
 from hitsend.memory.intent import (
     Forget,
@@ -28,22 +27,14 @@ from hitsend.memory.intent import (
     may_be_intent,
     parse_intent,
 )
-from hitsend.memory.suggestions import (
-    has_words_of,
-    is_stated_by_any,
-    is_stated_in,
-    mentions_self,
-    validate_fact,
-)
+from hitsend.memory.suggestions import has_words_of, is_stated_in
 from hitsend.messages import ChangedMemory, ToolCall
 from hitsend.prompts import find_secret, has_password
-from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Turn
-from hitsend.store import Memory, Profile, Store
+from hitsend.services import Services
+from hitsend.store import Memory, Store
 from hitsend.tools import CallResult, Tools
 
-SUGGESTION_TIMEOUT_S = 20.0
-"""Includes the wait for an idle engine."""
 REMEMBER, FORGET = "remember", "forget"
 """The tools a model may call."""
 
@@ -79,24 +70,19 @@ class MemoryRequest:
         """For a request that only a model understands."""
 
     @property
-    def notes(self) -> tuple[Note, ...]:
+    def notes(self) -> TurnNotes:
         """In front of the question: what is done, or which tools to call."""
         if self.tools:
-            return (Note("memory_tool"),)
-        return _change_notes(self._change, self._turn.send.text)
-
-    @property
-    def removed_ids(self) -> frozenset[str]:
-        return frozenset(memory.id for memory in self._change.removed)
+            return TurnNotes([Note("memory_tool")])
+        removed = frozenset(memory.id for memory in self._change.removed)
+        return TurnNotes(_change_notes(self._change, self._turn.send.text), forgotten=removed)
 
     async def apply(self) -> Sequence[MemoriesChanged]:
         return await _apply(self._change, self._turn, self._store)
 
 
-async def read_memory_request(
-    turn: Turn, store: Store, recall: Recall, engine: Engine
-) -> MemoryRequest:
-    message = turn.send.text
+async def read_memory_request(turn: Turn, services: Services) -> MemoryRequest:
+    message, store, recall = turn.send.text, services.store, services.recall
     ask = parse_intent(message) if turn.user_message else None
     if turn.user_message is None or not (ask or may_be_intent(message)):
         return MemoryRequest(turn, store)
@@ -105,7 +91,7 @@ async def read_memory_request(
     if ask is not None:
         return MemoryRequest(turn, store, await _resolve(ask, turn.send.user_id, store, recall))
     # Tools would only confuse the smallest models.
-    can_call_tools = (await engine.resolve(turn.model)).can_call_tools
+    can_call_tools = (await services.engine.resolve(turn.model)).can_call_tools
     tools = _memory_tools(turn, store, recall) if can_call_tools else None
     return MemoryRequest(turn, store, tools=tools)
 
@@ -165,48 +151,6 @@ def _memory_tools(turn: Turn, store: Store, recall: Recall) -> Tools:
     return dict.fromkeys((REMEMBER, FORGET), use)
 
 
-def may_suggest_memory(turn: Turn) -> bool:
-    return turn.user_message is not None and turn.send.has_memory and mentions_self(turn.send.text)
-
-
-async def suggest_memory(
-    turn: Turn, store: Store, engine: Engine, prompts: PromptPicker
-) -> MemoriesChanged | None:
-    """Suggests a lasting fact that the person stated about themselves. Errors are dropped: nobody
-    asked for it."""
-    message = turn.send.text
-    if not may_suggest_memory(turn) or not await _can_suggest(turn, store):
-        return None
-    try:
-        async with asyncio.timeout(SUGGESTION_TIMEOUT_S):
-            fact = validate_fact(await _generate_fact(message, turn, engine, prompts), message)
-            if fact is None or await _is_known(fact, turn, store):
-                return None
-            memory = await store.memories.add_if_wanted(
-                turn.send.user_id, fact, "suggested", turn.conversation_id
-            )
-    except (TimeoutError, Preempted, HitsendError):
-        return None
-    return MemoriesChanged((ChangedMemory(memory.id, "suggested"),)) if memory else None
-
-
-async def _generate_fact(message: str, turn: Turn, engine: Engine, prompts: PromptPicker) -> str:
-    context, picked = await prompts.render_messages(
-        "memory_suggestion",
-        {"message": message[:1_000]},
-        user_id=turn.send.user_id,
-        model=turn.model,
-    )
-    prompt = await engine.encode(turn.model, context)
-    return await engine.generate_when_idle(prompt, picked.sampling)
-
-
-async def _is_known(fact: str, turn: Turn, store: Store) -> bool:
-    """Counts suggestions that were refused a moment ago."""
-    texts = await store.memories.read_all_known_texts(turn.send.user_id)
-    return await asyncio.to_thread(is_stated_by_any, fact, texts.values())
-
-
 async def _add(change: Change, turn: Turn, store: Store) -> list[ChangedMemory]:
     if not change.added:
         return []
@@ -231,11 +175,15 @@ async def _remove(change: Change, turn: Turn, store: Store) -> list[ChangedMemor
 
 
 async def _find_off_reason(turn: Turn, store: Store) -> MemoryOff | None:
-    if (await _profile(turn, store)).uses_memory:
+    send, profiles = turn.send, store.profiles
+    profile = await profiles.in_conversation(
+        send.user_id, turn.conversation_id, has_memory=send.has_memory
+    )
+    if profile.uses_memory:
         return None
-    if turn.send.key_id is not None:
+    if send.key_id is not None:
         return "is_by_key"
-    is_on = (await store.profiles.get(turn.send.user_id)).uses_memory
+    is_on = (await profiles.get(send.user_id)).uses_memory
     return "is_temporary" if is_on else "is_off"
 
 
@@ -247,17 +195,6 @@ def _refuse(ask: Intent | None, why: MemoryOff) -> Change:
             return NO_CHANGE
         case Remember() | Forget():
             return Change(not_done=why)
-
-
-async def _can_suggest(turn: Turn, store: Store) -> bool:
-    profile = await _profile(turn, store)
-    return profile.uses_memory and profile.suggests_memories
-
-
-async def _profile(turn: Turn, store: Store) -> Profile:
-    return await store.profiles.in_conversation(
-        turn.send.user_id, turn.conversation_id, has_memory=turn.send.has_memory
-    )
 
 
 def _read_call(call: ToolCall, message: str) -> Intent | None:

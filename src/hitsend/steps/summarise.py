@@ -1,12 +1,14 @@
-"""Step 11, summarise: covers the messages that will soon fall out of the window.
+"""Step 11, summarise: prepares for the messages that will soon fall out of the window.
 
-Nobody waits for it, so it runs only while the engine is idle.
+Recall finds them by their vectors, and summaries stand in for them. Nobody waits for a summary, so
+it is written only while the engine is idle.
 """
 
 import asyncio
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -18,12 +20,12 @@ from hitsend.context.summary_ranges import (
     select_cover,
 )
 from hitsend.context.window import HISTORY_SHARE, SUMMARY_SHARE, Context, chars_in_share
-from hitsend.engine import Engine, Preempted, Prompt
+from hitsend.engine import Preempted, Prompt
 from hitsend.errors import Refused, Unavailable
 from hitsend.messages import Role, Sampling
-from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Turn
-from hitsend.store import MessageRow, Store, Summary
+from hitsend.services import Services
+from hitsend.store import MessageRow, Summary
 from hitsend.store.summaries import new_summary
 
 log = logging.getLogger(__name__)
@@ -60,7 +62,19 @@ class SummaryPlan(msgspec.Struct, frozen=True):
     """How long all summaries may be together."""
 
 
-def is_outgrown(context: Context, prompt: Prompt) -> bool:
+def schedule_learning(turn: Turn, context: Context, prompt: Prompt, services: Services) -> None:
+    """Has new memories and falling exchanges embedded, and summaries written, in the background."""
+    user_id, conversation_id, recall = turn.send.user_id, turn.conversation_id, services.recall
+    if not turn.is_api:
+        services.background.schedule(f"memories:{user_id}", partial(recall.embed_memories, user_id))
+    if _is_outgrown(context, prompt):
+        embed = partial(recall.embed_exchanges, conversation_id, user_id)
+        services.background.schedule(f"exchanges:{conversation_id}", embed)
+        write = partial(_summarise, _plan_summaries(turn, context, prompt), services)
+        services.idle_work.schedule(f"summaries:{conversation_id}", write)
+
+
+def _is_outgrown(context: Context, prompt: Prompt) -> bool:
     """Whether messages fell out of the window, or soon will."""
     if context.seen is None:
         return False
@@ -68,7 +82,7 @@ def is_outgrown(context: Context, prompt: Prompt) -> bool:
     return is_filling or context.seen.starts_at is not None
 
 
-def plan_summaries(turn: Turn, context: Context, prompt: Prompt) -> SummaryPlan:
+def _plan_summaries(turn: Turn, context: Context, prompt: Prompt) -> SummaryPlan:
     num_chars = sum(len(message.text) for message in context.messages)
     window_chars = num_chars * prompt.num_window_tokens / prompt.num_tokens
     return SummaryPlan(
@@ -83,10 +97,10 @@ def plan_summaries(turn: Turn, context: Context, prompt: Prompt) -> SummaryPlan:
     )
 
 
-async def summarise(plan: SummaryPlan, store: Store, engine: Engine, prompts: PromptPicker) -> None:
+async def _summarise(plan: SummaryPlan, services: Services) -> None:
     """Writes the next summaries, then merges them until they fit together. An error costs no more
     than the summary it happens in."""
-    writer = _SummaryWriter(plan, store, engine, prompts)
+    writer = _SummaryWriter(plan, services)
     try:
         async with asyncio.timeout(TIMEOUT_S):
             for _ in range(MAX_SUMMARIES):
@@ -99,14 +113,12 @@ async def summarise(plan: SummaryPlan, store: Store, engine: Engine, prompts: Pr
 
 
 class _SummaryWriter:
-    def __init__(
-        self, plan: SummaryPlan, store: Store, engine: Engine, prompts: PromptPicker
-    ) -> None:
+    def __init__(self, plan: SummaryPlan, services: Services) -> None:
         self._plan = plan
         self._place = plan.conversation_id, plan.user_id
-        self._store = store
-        self._engine = engine
-        self._prompts = prompts
+        self._store = services.store
+        self._engine = services.engine
+        self._prompts = services.prompts
 
     async def write_next(self) -> bool:
         """Merges two summaries where all are too long together, else covers the next messages.

@@ -22,7 +22,8 @@ from hitsend.events import Span
 from hitsend.send import Send, WarmPrefix
 from hitsend.server.auth import signed_tokens
 from hitsend.server.auth.signed_tokens import Claims
-from hitsend.turn import Services, preview_prompt
+from hitsend.services import Services
+from hitsend.turn import preview_prompt
 from hitsend.wire.side_events import WarmupState
 
 log = logging.getLogger(__name__)
