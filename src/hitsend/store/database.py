@@ -118,6 +118,10 @@ class Database:
         """Runs `body` in one transaction, which is rolled back when it raises."""
         return await self._run(self._writer_thread, partial(_write, self._require_open(), body))
 
+    async def migrate(self, body: Callable[[Connection], None]) -> None:
+        """Runs `body` as `write` does, with foreign keys off: replacing a table deletes nothing."""
+        await self._run(self._writer_thread, partial(_migrate, self._require_open(), body))
+
     async def write_statement(self, sql: str, parameters: Sequence[object]) -> None:
         """Runs one statement as its own transaction. Bypasses SQLAlchemy, so there is nothing to
         compile. Raises IntegrityError as `write` does."""
@@ -187,6 +191,15 @@ def writes(
 def _write(writer: Connection, body: Callable[[Connection], T]) -> T:
     with writer.begin():
         return body(writer)
+
+
+def _migrate(writer: Connection, body: Callable[[Connection], None]) -> None:
+    driver = driver_of(writer)
+    driver.execute("PRAGMA foreign_keys = OFF")  # ignored inside a transaction
+    try:
+        _write(writer, body)
+    finally:
+        driver.execute("PRAGMA foreign_keys = ON")
 
 
 def _write_statement(writer: Connection, sql: str, parameters: Sequence[object]) -> None:

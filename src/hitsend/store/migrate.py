@@ -11,7 +11,7 @@ from hitsend.store.schema import HEAD
 
 
 async def migrate(database: Database) -> None:
-    await database.write(partial(_migrate, path=database.path))
+    await database.migrate(partial(_migrate, path=database.path))
 
 
 def _migrate(connection: Connection, path: Path) -> None:

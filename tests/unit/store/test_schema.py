@@ -17,7 +17,7 @@ async def test_migrations_and_schema_make_the_same_tables(tmp_path: Path) -> Non
     engine = create_engine(f"sqlite:///{declared}")
     metadata.create_all(engine)
     engine.dispose()
-    assert _shape(migrated) == _shape(declared)
+    assert read_shape(migrated) == read_shape(declared)
 
 
 def test_the_newest_migration_is_the_one_the_code_knows() -> None:
@@ -27,7 +27,7 @@ def test_the_newest_migration_is_the_one_the_code_knows() -> None:
     assert ScriptDirectory.from_config(config).get_current_head() == HEAD
 
 
-def _shape(path: Path) -> dict[str, object]:
+def read_shape(path: Path) -> dict[str, object]:
     connection = sqlite3.connect(path)
     try:
         return {name: _table(connection, name) for name in metadata.tables}
