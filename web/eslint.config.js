@@ -22,7 +22,7 @@ const rows = [
 	['markdown'],
 	['ui'],
 	['words'],
-	['api', 'offline', 'styles']
+	['api', 'offline', 'safety', 'styles']
 ];
 
 const src = new URL('./src/', import.meta.url);

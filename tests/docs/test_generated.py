@@ -12,7 +12,9 @@ from hitsend.server.routes import ROUTES
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("script", ["gen_docs.py", "gen_events.py", "gen_prompts.py"])
+@pytest.mark.parametrize(
+    "script", ["gen_docs.py", "gen_events.py", "gen_prompts.py", "gen_secrets.py"]
+)
 def test_generated_files_are_up_to_date(script: str) -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "scripts" / script, "--check"],

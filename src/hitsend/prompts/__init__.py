@@ -14,7 +14,6 @@ from hitsend.prompts.prompt_text import (
     with_template,
 )
 from hitsend.prompts.rendering import check_template, render, render_chat
-from hitsend.prompts.secrets import find_secret, has_password, remove_secrets
 from hitsend.prompts.untrusted_text import wrap_untrusted
 
 __all__ = [
@@ -24,13 +23,10 @@ __all__ = [
     "wrap_untrusted",
     "check_template",
     "checks",
-    "find_secret",
-    "has_password",
     "merge_sampling",
     "render",
     "render_chat",
     "samples",
     "shipped_prompts",
     "with_template",
-    "remove_secrets",
 ]

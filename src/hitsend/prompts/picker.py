@@ -19,13 +19,13 @@ from hitsend.messages import Message, Sampling, UsedPrompt
 from hitsend.prompts import (
     PromptText,
     check_template,
-    find_secret,
     merge_sampling,
     render,
     render_chat,
     shipped_prompts,
     with_template,
 )
+from hitsend.safety import find_secret
 from hitsend.settings import BadSetting, Settings
 from hitsend.store import Store
 from hitsend.store.prompts import PromptOverride

@@ -10,9 +10,9 @@ from functools import lru_cache
 from hitsend.errors import Refused, TooLarge
 from hitsend.messages import Message, Role, Source, Text
 from hitsend.prompts.prompt_text import PromptText, Slot, Value
-from hitsend.prompts.secrets import find_secret, remove_secrets
 from hitsend.prompts.template import Kinds, Section, compile_sections
 from hitsend.prompts.untrusted_text import clean_text, wrap_untrusted
+from hitsend.safety import find_secret, remove_secrets
 
 MAX_CHARS = 4_000_000
 MAX_CACHED_CHARS = 2_000

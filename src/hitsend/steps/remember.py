@@ -29,7 +29,7 @@ from hitsend.memory.intent import (
 )
 from hitsend.memory.suggestions import has_words_of, is_stated_in
 from hitsend.messages import ChangedMemory, ToolCall
-from hitsend.prompts import find_secret, has_password
+from hitsend.safety import find_secret, has_password
 from hitsend.send import Turn
 from hitsend.services import Services
 from hitsend.store import Memory, Store

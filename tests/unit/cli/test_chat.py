@@ -226,3 +226,34 @@ async def endings(data_dir: Path) -> list[str | None]:
         return [said.ending for one in found for said in one.messages if said.role == "assistant"]
     finally:
         await store.close()
+
+
+KEY = "sk-ant-Zk3vQ81bLmN0pRsTuVwXyZ12"
+
+
+def test_a_message_with_a_secret_is_sent_only_after_a_question(
+    terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path, tmp_path: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
+    chat.expect_prompt()
+    for reply, shown in (("", "Not sent."), ("y", "You said 5 words")):
+        chat.type(f"my key {KEY}\r")
+        chat.expect("contains an API key (sk-a…yZ12). Send it anyway? [y/N]")
+        chat.type(f"{reply}\r")
+        chat.expect(shown)
+        chat.expect_prompt()
+    assert KEY not in (tmp_path / ".local/state/hitsend/history").read_text()
+
+
+def test_a_piped_secret_is_sent_only_on_request(
+    hitsend: Hitsend, serve: Callable[..., Any], data_dir: Path
+) -> None:
+    server = serve("--data-dir", str(data_dir))
+    place = ("--port", server.port, "--data-dir", str(data_dir))
+    refused = hitsend("chat", *place, stdin=f"my key {KEY}")
+    assert refused.returncode == 1
+    assert "an API key (sk-a…yZ12). Nothing was sent." in refused.stderr
+    sent = hitsend("chat", "--send-secrets", *place, stdin=f"my key {KEY}")
+    assert sent.returncode == 0
+    assert "You said 5 words" in sent.stdout

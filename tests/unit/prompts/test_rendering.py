@@ -13,7 +13,6 @@ from hitsend.prompts import (
     PromptText,
     Slot,
     check_template,
-    find_secret,
     render,
     render_chat,
     samples,
@@ -22,6 +21,7 @@ from hitsend.prompts import (
 )
 from hitsend.prompts.template import MAX_TEMPLATE_CHARS
 from hitsend.prompts.untrusted_text import clean_text
+from hitsend.safety import find_secret
 
 PLACE = "PLACEHOLDER"
 

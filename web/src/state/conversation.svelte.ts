@@ -23,7 +23,7 @@ import {
 } from '$/state/messageTree';
 import type { OutgoingMessage } from '$/state/outbox';
 import { buildAnswerBody, toMessage, type SendOptions } from '$/state/sendBody';
-import { Sending, type Editing } from '$/state/sending.svelte';
+import { Sending, type Editing, type SecretQuestion } from '$/state/sending.svelte';
 import { ServerCopy } from '$/state/serverCopy.svelte';
 import { Turn } from '$/turn/turn.svelte';
 
@@ -31,6 +31,8 @@ export class Conversation {
 	state = $derived.by(() => this.#serverCopy.state);
 	problem = $derived.by(() => this.#liveTurn.problem ?? this.#serverCopy.problem);
 	isWaiting = $derived.by(() => this.isAnswering && this.turn?.answer == null);
+	/** Whether the draft contains a secret that the person has not chosen to send. */
+	hasSecret = $derived.by(() => this.#sending.findSecrets(this.draft).length > 0);
 	canSend = $derived.by(() => this.state === 'open' && !this.isAnswering && this.queued === null);
 
 	#tree = $derived.by(() => {
@@ -97,6 +99,9 @@ export class Conversation {
 		return this.#sending.queued;
 	}
 
+	get secretQuestion(): SecretQuestion | null {
+		return this.#sending.secretQuestion;
+	}
 	get editing(): Editing | null {
 		return this.#sending.editing;
 	}

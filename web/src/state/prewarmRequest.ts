@@ -29,6 +29,8 @@ export function buildPrewarmRequest(
 	isVisible: boolean
 ): PrewarmRequest | null {
 	if (conversation.state !== 'open' || conversation.isAnswering || !isVisible) return null;
+	// The person is asked before a secret leaves the page.
+	if (conversation.hasSecret) return null;
 	const { draft, id: conversationId, path } = conversation;
 	const isPrefilled = workspace.preferences.isReadAhead;
 	const parent = getLeafId(path) ?? ROOT;

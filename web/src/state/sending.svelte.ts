@@ -4,6 +4,7 @@
  */
 import type { Api } from '$/api/client';
 import type { Failure } from '$/api/wire';
+import { findSecrets, type FoundSecret } from '$/safety/secrets';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
 import type { Draft } from '$/state/draft.svelte';
@@ -23,12 +24,22 @@ export interface Editing {
 	problem: Failure | null;
 }
 
+/** Asks whether to send a message with secrets in it. */
+export interface SecretQuestion {
+	text: string;
+	secrets: FoundSecret[];
+	/** Sends this text instead, or nothing. Text that is sent unchanged is not asked about again. */
+	answer: (text: string | null) => Promise<void>;
+}
+
 type ShownConversation = Pick<Conversation, 'id' | 'path' | 'canSend' | 'getParentId' | 'reveal'>;
 
 export class Sending {
 	/** The message that the server has not accepted yet. It is shown as if it had. */
 	outgoing = $state.raw<OutgoingMessage | null>(null);
 	editing = $state<Editing | null>(null);
+	/** Nothing is sent before it is answered. */
+	secretQuestion = $state.raw<SecretQuestion | null>(null);
 	/** A message that waits for the server to be reachable. */
 	queued = $derived.by(() =>
 		this.outgoing === null ? this.#delivery.waitingIn(this.#shown.id) : null
@@ -42,6 +53,8 @@ export class Sending {
 	#draft: Draft;
 	/** The server may have got this refused message. Sent again unchanged, it keeps its id. */
 	#unsent: OutgoingMessage | null = null;
+	/** The secrets that the person chose to send. */
+	#allowed = new Set<string>();
 
 	constructor(
 		api: Api,
@@ -63,6 +76,11 @@ export class Sending {
 	async send(options: SendOptions): Promise<void> {
 		const { text } = this.#draft;
 		if (text.trim() === '' || !this.#shown.canSend) return;
+		const secrets = this.findSecrets(text);
+		if (secrets.length > 0) {
+			const setText = (text: string) => (this.#draft.text = text);
+			return this.#ask(text, secrets, setText, () => this.send(options));
+		}
 		const outgoing = this.#compose(text, getLeafId(this.#shown.path), options);
 		this.#draft.text = '';
 		await this.#deliver(outgoing);
@@ -72,11 +90,21 @@ export class Sending {
 	async edit(options: SendOptions): Promise<void> {
 		if (this.editing === null || this.editing.text.trim() === '' || !this.#shown.canSend) return;
 		const { id, text } = this.editing;
+		const secrets = this.findSecrets(text);
+		if (secrets.length > 0) {
+			const setText = (text: string) => (this.editing = { id, text, problem: null });
+			return this.#ask(text, secrets, setText, () => this.edit(options));
+		}
 		this.editing = null;
 		await this.#deliver({
 			...this.#compose(text, this.#shown.getParentId(id), options),
 			edits: id
 		});
+	}
+
+	/** Returns the secrets in a text that the person has not chosen to send. */
+	findSecrets(text: string): FoundSecret[] {
+		return findSecrets(text).filter((secret) => !this.#allowed.has(secret.text));
 	}
 
 	/** Returns the queued message to where it was written. */
@@ -110,6 +138,22 @@ export class Sending {
 				result satisfies never;
 		}
 		return isShown;
+	}
+
+	#ask(
+		text: string,
+		secrets: FoundSecret[],
+		setText: (text: string) => void,
+		send: () => Promise<void>
+	): void {
+		const answer = async (chosen: string | null) => {
+			this.secretQuestion = null;
+			if (chosen === null) return;
+			if (chosen === text) secrets.forEach((secret) => this.#allowed.add(secret.text));
+			setText(chosen);
+			await send();
+		};
+		this.secretQuestion = { text, secrets, answer };
 	}
 
 	async #deliver(outgoing: OutgoingMessage): Promise<void> {

@@ -12,6 +12,7 @@ from hitsend.cli.flags import with_settings
 from hitsend.cli.output import print_note
 from hitsend.client import Client, Finished, TextAdded, TextReplaced, Unavailable
 from hitsend.errors import Refused
+from hitsend.safety import describe_secrets
 from hitsend.settings import Loaded, Settings
 
 
@@ -27,17 +28,20 @@ def chat(
     ] = None,
     user: Annotated[str | None, Parameter(help="Whose account, where there are several.")] = None,
     model: Annotated[str, Parameter(help="Which model answers.")] = "auto",
+    send_secrets: Annotated[
+        bool, Parameter(help="Send a piped message although it contains a key or card number.")
+    ] = False,
 ) -> int:
     """Chats on a terminal; otherwise answers the message on standard input."""
     wanted = ChatTarget(url=url, key=key, user=user)
-    return asyncio.run(_chat(loaded.settings, wanted, model))
+    return asyncio.run(_chat(loaded.settings, wanted, model, send_secrets))
 
 
-async def _chat(settings: Settings, wanted: ChatTarget, model: str) -> int:
+async def _chat(settings: Settings, wanted: ChatTarget, model: str, send_secrets: bool) -> int:
     _cancel_on_signals()
     async with connect(settings, wanted) as client:
         if not sys.stdin.isatty() or not sys.stdout.isatty():
-            return await answer_pipe(client, model)
+            return await answer_pipe(client, model, send_secrets=send_secrets)
         # Imported late: prompt-toolkit and Markdown take 0.2 s, which a pipe need not wait for.
         from hitsend.cli.chat.terminal import Terminal
 
@@ -52,10 +56,14 @@ def _cancel_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def answer_pipe(client: Client, model: str) -> int:
+async def answer_pipe(client: Client, model: str, *, send_secrets: bool = False) -> int:
     question = sys.stdin.read().strip()
     if not question:
         raise Refused("There is nothing to send: pipe a message in, or use a terminal.")
+    if not send_secrets and (secrets := describe_secrets(question)) is not None:
+        raise Refused(
+            f"This message contains {secrets}. Nothing was sent. Add --send-secrets to send it."
+        )
     async with client.send(question, model=model) as answer:
         try:
             async for update in answer:

@@ -9,6 +9,15 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from hitsend.cli.chat.keyring import private_file
 from hitsend.cli.output import print_note
+from hitsend.safety import find_secrets
+
+
+class History(FileHistory):
+    """Keeps no line with a secret in it."""
+
+    def store_string(self, string: str) -> None:
+        if not find_secrets(string):
+            super().store_string(string)
 
 
 class Prompt:
@@ -18,7 +27,7 @@ class Prompt:
             # Multiline, so that pasted lines stay one message; Enter sends.
             multiline=True,
             prompt_continuation="  ",
-            history=FileHistory(str(private_file("history"))),
+            history=History(str(private_file("history"))),
             completer=WordCompleter(list(commands), sentence=True),
             complete_while_typing=False,
             key_bindings=_keys(),
@@ -39,6 +48,14 @@ class Prompt:
             self._is_leaving = False
             if line:
                 return line
+
+    async def confirm(self, question: str) -> bool:
+        """Asks a question to which everything but `y` is a no."""
+        session: PromptSession[str] = PromptSession(f"{question} [y/N] ")
+        try:
+            return (await session.prompt_async()).strip().lower() in ("y", "yes")
+        except (EOFError, KeyboardInterrupt):
+            return False
 
     def _handle_ctrl_c(self) -> bool:
         """Ctrl-C clears the input; on empty input, a second Ctrl-C quits."""

@@ -11,6 +11,7 @@ from hitsend.cli.chat.prompt import Prompt
 from hitsend.cli.chat.session import ChatSession
 from hitsend.client import Client, Message, Update
 from hitsend.errors import HitsendError
+from hitsend.safety import describe_secrets
 
 HELP = """\
 /new          begin a new conversation
@@ -23,6 +24,8 @@ Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 
 
 class Terminal:
+    _prompt: Prompt
+
     def __init__(self, client: Client, model: str) -> None:
         self._console = Console()
         self._session = ChatSession(client, model)
@@ -36,7 +39,7 @@ class Terminal:
         }
 
     async def run(self) -> int:
-        prompt = Prompt(list(self._commands))
+        prompt = self._prompt = Prompt(list(self._commands))
         self._note(f"{self._session.client.url} · /help shows what can be done, Ctrl-D leaves.")
         while (line := await prompt.read_line()) is not None:
             try:
@@ -51,8 +54,17 @@ class Terminal:
             await self._commands[word](rest.strip())
         elif word.startswith("/") and "\n" not in line and "/" not in word[1:]:
             self._note(f"There is no command {word}: /help shows those there are.")
-        else:
+        elif await self._may_send(line):
             await self._show(self._session.ask(line))
+
+    async def _may_send(self, line: str) -> bool:
+        """Asks before a secret is sent."""
+        if (secrets := describe_secrets(line)) is None:
+            return True
+        if await self._prompt.confirm(f"This message contains {secrets}. Send it anyway?"):
+            return True
+        self._note("Not sent.")
+        return False
 
     async def _show(self, updates: AsyncGenerator[Update, None]) -> None:
         self._console.print()

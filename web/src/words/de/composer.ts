@@ -37,6 +37,23 @@ export const composer: Words['composer'] = {
 		groupDay: (num) => `heute noch ${whole(num)} Token für deine Gruppe`,
 		again: (at) => `mehr ${when(at, 'um')}`
 	},
+	secret: {
+		hint: 'Das sieht nach einem Geheimnis aus. Vor dem Senden wird nachgefragt.',
+		title: 'Dieses Geheimnis senden?',
+		found: 'Deine Nachricht scheint zu enthalten:',
+		detail: 'Es würde in diesem Gespräch gespeichert und vom Modell gelesen.',
+		back: 'Weiter bearbeiten',
+		send: 'Trotzdem senden',
+		remove: 'Entfernen und senden',
+		kinds: {
+			private_key: 'Privater Schlüssel',
+			hitsend_key: 'hitsend-API-Schlüssel',
+			api_key: 'API-Schlüssel',
+			signed_token: 'Zugangstoken',
+			url_password: 'Passwort in einem Link',
+			card_number: 'Kartennummer'
+		}
+	},
 	slash: {
 		label: 'Befehle',
 		found: (num) => (num === 1 ? '1 Befehl' : `${num} Befehle`)

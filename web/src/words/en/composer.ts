@@ -42,6 +42,23 @@ export const composer = {
 		groupDay: (num: number) => `${tokens(num)} left today for your group`,
 		again: (at: Date) => `more ${when(at, 'at')}`
 	},
+	secret: {
+		hint: 'This looks like it contains a secret. You will be asked before it is sent.',
+		title: 'Send this secret?',
+		found: 'Your message seems to contain:',
+		detail: 'It would be saved in this conversation and read by the model.',
+		back: 'Keep editing',
+		send: 'Send anyway',
+		remove: 'Remove and send',
+		kinds: {
+			private_key: 'Private key',
+			hitsend_key: 'hitsend API key',
+			api_key: 'API key',
+			signed_token: 'Access token',
+			url_password: 'Password in a link',
+			card_number: 'Card number'
+		}
+	},
 	slash: {
 		label: 'Commands',
 		found: (num: number) => (num === 1 ? '1 command' : `${num} commands`)

@@ -1,0 +1,19 @@
+// Written by `make generate` from src/hitsend/safety/secrets.py. Do not edit.
+/* prettier-ignore */
+export type SecretKind = 'private_key' | 'hitsend_key' | 'api_key' | 'signed_token' | 'url_password' | 'card_number';
+
+/* prettier-ignore */
+export const PATTERNS: Record<SecretKind, RegExp> = {
+	private_key: new RegExp("-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----BEGIN)[\\s\\S]){0,8000}?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)", 'g'),
+	hitsend_key: new RegExp("(?<![A-Za-z0-9_-])hs-[A-Za-z0-9_-]{20,200}", 'g'),
+	api_key: new RegExp("(?<![A-Za-z0-9_-])(?:sk-[A-Za-z0-9_-]{20,200}|(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,200}|gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{30,255}|glpat-[A-Za-z0-9_-]{20,200}|A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Z])|AIza[0-9A-Za-z_-]{35}|xox[abeoprs]-[A-Za-z0-9-]{10,250}|hf_[A-Za-z0-9]{30,100}|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,400})", 'g'),
+	signed_token: new RegExp("(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\\.eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,1000}", 'g'),
+	url_password: new RegExp("(?<![A-Za-z0-9_+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@(?=[A-Za-z0-9\\[])", 'g'),
+	card_number: new RegExp("(?<![0-9A-Za-z])(?<![0-9][ .,-])(?:[0-9]{13,19}|[0-9]{4}(?: [0-9]{4}){2} [0-9]{1,7}|[0-9]{4}(?:-[0-9]{4}){2}-[0-9]{1,7}|[0-9]{4} [0-9]{6} [0-9]{4,5}|[0-9]{4}-[0-9]{6}-[0-9]{4,5})(?![0-9A-Za-z]|[ .,-][0-9])", 'g')
+};
+
+/* prettier-ignore */
+export const CARD = new RegExp("^(?:4[0-9]{12}(?:[0-9]{3}){0,2}|(?:5[1-5]|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12,14}|3[47][0-9]{13}|3(?:0[0-5]|[689])[0-9]{11,16}|(?:6011|65|64[4-9]|352[89]|35[3-8]|62)[0-9]{12,17})$");
+
+export const MIN_DISTINCT = 8;
+export const NUM_SHOWN = 4;
