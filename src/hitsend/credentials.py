@@ -1,16 +1,16 @@
 """Passwords, tokens, API keys and names: making, hashing and comparing them. Stores nothing."""
 
-import asyncio
+import base64
 import hashlib
 import hmac
 import secrets
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 
 import argon2
 
 from hitsend.errors import Refused
+from hitsend.hash_queue import HashQueue
 
 MIN_PASSWORD_CHARS = 8
 MAX_PASSWORD_CHARS = 256
@@ -19,35 +19,39 @@ KEY_PREFIX = "hs-"
 
 HASHER = argon2.PasswordHasher(time_cost=3, memory_cost=65_536, parallelism=1)
 
-HASH_POOL = ThreadPoolExecutor(max_workers=1, thread_name_prefix="argon2")
-"""A hash takes 64 MiB and a core for 0.1 s. One at a time leaves the rest of a small machine to
-the answers."""
+HASH_QUEUE = HashQueue()
 
 
-async def hash_password(password: str) -> str:
-    """Raises Refused for a password that is too short or too long."""
+async def hash_password(password: str, *, address: str = "") -> str:
+    """Hashes a new password, in turns with those from other addresses. Raises Refused for one that
+    is too short or too long."""
     checked = _check_password(password)
-    return await asyncio.get_running_loop().run_in_executor(HASH_POOL, HASHER.hash, checked)
+    return await HASH_QUEUE.run(address, partial(HASHER.hash, checked))
 
 
-async def verify_password(password: str, password_hash: str | None) -> bool:
+async def verify_password(password: str, password_hash: str | None, *, address: str = "") -> bool:
     """Takes the same time for an unknown user (None) as for a known one."""
     given = _normalize(password) if len(password) <= MAX_PASSWORD_CHARS else b""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(HASH_POOL, _verify, given, password_hash)
+    return await HASH_QUEUE.run(address, partial(_verify, given, password_hash))
 
 
 def _verify(password: bytes, password_hash: str | None) -> bool:
     try:
-        HASHER.verify(password_hash or _dummy_hash(), password)
+        HASHER.verify(password_hash or _unmatched_hash(), password)
     except argon2.exceptions.VerifyMismatchError:
         return False
     return password_hash is not None
 
 
 @cache
-def _dummy_hash() -> str:
-    return HASHER.hash(secrets.token_urlsafe())
+def _unmatched_hash() -> str:
+    """A hash that takes as long as any other to verify, and that no password has."""
+    salt, digest = (
+        base64.b64encode(secrets.token_bytes(num_bytes)).decode().rstrip("=")
+        for num_bytes in (HASHER.salt_len, HASHER.hash_len)
+    )
+    cost = f"m={HASHER.memory_cost},t={HASHER.time_cost},p={HASHER.parallelism}"
+    return f"$argon2id$v=19${cost}${salt}${digest}"
 
 
 def _check_password(password: str) -> bytes:

@@ -164,8 +164,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         bool, _help("Allow sharing conversations by link. If off, existing links cannot be read.")
     ] = True
     sign_in_tries: Annotated[
-        Count, _help("Failed sign-ins per minute and address before it must wait.")
-    ] = 10
+        Count, _help("Names whose sign-in may fail from one address before it has to pause.")
+    ] = 50
     pad: Annotated[
         Literal[0, 8, 16, 32],
         _help("Deltas are padded to a multiple of this, so that their length reveals less."),

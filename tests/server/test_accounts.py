@@ -61,23 +61,24 @@ async def test_password_guesses_are_limited_even_in_parallel(world: World) -> No
         for i in range(15)
     ]
     answers = await asyncio.gather(*guesses)
-    assert [a.status_code for a in answers].count(429) >= 5
+    assert [a.status_code for a in answers].count(429) >= 10
     refused = next(a for a in answers if a.status_code == 429)
-    assert refused.headers["retry-after"] == "60"
+    assert refused.headers["retry-after"] == "1"
     assert refused.json()["error"]["type"] == "rate_limit_error"
 
 
 async def test_guesses_from_another_address_do_not_lock_a_user_out(world: World) -> None:
     await world.create_user_with_password("ada")
     elsewhere = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
+    throttle = SignInThrottle(50, now=lambda: 0.0)
     async with (
-        listen(dataclasses.replace(world.app, sign_in_throttle=SignInThrottle(2))) as url,
+        listen(dataclasses.replace(world.app, sign_in_throttle=throttle)) as url,
         httpx2.AsyncClient(base_url=url, transport=elsewhere) as thief,
         httpx2.AsyncClient(base_url=url) as browser,
     ):
-        guesses = [await sign_in(thief, f"guess {i}") for i in range(3)]
+        guesses = [await sign_in(thief, f"guess {i}") for i in range(6)]
         rightly = [await sign_in(browser, PASSWORD) for _ in range(3)]
-    assert guesses == [401, 401, 429]
+    assert guesses == [401] * 5 + [429]
     assert rightly == [200, 200, 200]
 
 

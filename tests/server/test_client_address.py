@@ -1,6 +1,7 @@
 """Limits per address, for every user and every API."""
 
 import asyncio
+import dataclasses
 import time
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -21,6 +22,8 @@ from tests.unit.store.test_ledger import new_turn
 from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_app
 from hitsend.server.edge.forwarded_headers import network_of
+from hitsend.server.limits.sign_in_throttle import SignInThrottle
+from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import Limit, Store
 
@@ -36,7 +39,6 @@ def settings(tmp_path: Path) -> Settings:
         port=0,
         gate="off",
         trusted_proxies="127.0.0.1",
-        sign_in_tries=2,
     )
 
 
@@ -137,16 +139,19 @@ async def test_a_server_deletes_old_addresses_at_start(settings: Settings) -> No
 
 
 async def test_password_guesses_are_limited_per_network(world: World) -> None:
-    http = await world.browser()
-    guess = {"name": "ada", "password": "a guess"}
-    guesses = [
-        await http.post(
-            "/backend-api/accounts/sign-in",
-            json=guess,
-            headers={"x-forwarded-for": f"2001:db8::{number}"},
-        )
-        for number in (1, 2, 3)
-    ]
+    throttle = SignInThrottle(2, now=lambda: 0.0)
+    async with (
+        listen(dataclasses.replace(world.app, sign_in_throttle=throttle)) as url,
+        httpx2.AsyncClient(base_url=url) as http,
+    ):
+        guesses = [
+            await http.post(
+                "/backend-api/accounts/sign-in",
+                json={"name": f"name {number}", "password": "a guess"},
+                headers={"x-forwarded-for": f"2001:db8::{number}"},
+            )
+            for number in (1, 2, 3)
+        ]
     assert [one.status_code for one in guesses] == [401, 401, 429]
 
 

@@ -1,6 +1,7 @@
 """Reverse proxies: which are trusted, what they forward, and which mistakes are logged."""
 
 import asyncio
+import dataclasses
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,6 +14,8 @@ from tests.server.world import PASSWORD, World, open_world
 from hitsend.engine import ScriptedEngine
 from hitsend.server.dispatch import build_asgi_app
 from hitsend.server.edge.forwarded_headers import TrustedProxies
+from hitsend.server.limits.sign_in_throttle import SignInThrottle
+from hitsend.server.serve import listen
 from hitsend.settings import BadSetting, Settings, check_binding
 
 OURS = "127.0.0.1, 10.0.0.0/8"
@@ -25,12 +28,16 @@ CONNECT = "/backend-api/celsius/ws/connect"
 async def open_world_behind_proxies(
     settings: Settings, trusted: str = OURS
 ) -> AsyncGenerator[World]:
-    """A world whose clients are proxies, where an address has one wrong password per minute."""
+    """A world whose clients are proxies, where an address has to pause after one failed name. Time
+    stands still there, so no pause ends."""
     proxied = msgspec.structs.replace(
-        settings, trusted_proxies=trusted, allowed_hosts="Chat.Example", sign_in_tries=1
+        settings, trusted_proxies=trusted, allowed_hosts="Chat.Example"
     )
     async with open_world(proxied, ScriptedEngine()) as world:
-        yield world
+        throttle = SignInThrottle(1, now=lambda: 0.0)
+        app = dataclasses.replace(world.app, sign_in_throttle=throttle)
+        async with listen(app) as url:
+            yield World(app, url, world.stack)
 
 
 async def guesses(world: World, *lines: str) -> list[int]:

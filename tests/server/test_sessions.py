@@ -18,6 +18,7 @@ from hitsend.credentials import csrf_token, hash_token, new_token
 from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_app
 from hitsend.server.auth.session_cookie import COOKIE
+from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import Store
@@ -145,10 +146,11 @@ async def test_an_invalid_certificate_stops_the_start(
 async def test_only_a_trusted_proxy_may_forward_addresses(
     tmp_path: Path, trusted: str, is_believed: bool
 ) -> None:
-    settings = Settings(data_dir=tmp_path, port=0, sign_in_tries=2, trusted_proxies=trusted)
+    settings = Settings(data_dir=tmp_path, port=0, trusted_proxies=trusted)
+    throttle = SignInThrottle(2, now=lambda: 0.0)
     async with (
         open_app(settings, ScriptedEngine()) as app,
-        listen(app) as url,
+        listen(dataclasses.replace(app, sign_in_throttle=throttle)) as url,
         httpx2.AsyncClient(base_url=url, headers={"x-forwarded-proto": "https"}) as proxy,
     ):
         body = {"name": "ada", "password": PASSWORD}
@@ -156,7 +158,7 @@ async def test_only_a_trusted_proxy_may_forward_addresses(
         guesses = [
             await proxy.post(
                 "/backend-api/accounts/sign-in",
-                json={"name": "ada", "password": "a guess"},
+                json={"name": f"name {i}", "password": "a guess"},
                 headers={"x-forwarded-for": f"203.0.113.{i}"},
             )
             for i in range(3)

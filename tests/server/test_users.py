@@ -82,9 +82,10 @@ async def test_changing_a_password_needs_the_current_one(world: World) -> None:
     assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "current")
     short = await here.post("/backend-api/me/password", json={"current": PASSWORD, "new": "x"})
     assert short.status_code == 400
-    guesses = [await here.post("/backend-api/me/password", json=body) for _ in range(15)]
-    assert guesses[-1].status_code == 429
-    assert (await delete_me(here, "a guess")).status_code == 429
+    guesses = [here.post("/backend-api/me/password", json=body) for _ in range(10)]
+    *changes, deletion = await asyncio.gather(*guesses, delete_me(here, "a guess"))
+    assert 429 in [change.status_code for change in changes]
+    assert deletion.status_code == 429
 
 
 async def test_deleting_an_account_erases_everything(world: World, settings: Settings) -> None:

@@ -69,9 +69,6 @@ class RequestCounter:
         now = self._now()
         return [self._allowance(self._recent(key, now), limits[key], now) for key in limits]
 
-    def reset(self, key: Key) -> None:
-        self._requests.pop(key, None)
-
     def _recent(self, key: Key, now: float) -> deque[float]:
         requests = self._requests.get(key, deque())
         while requests and requests[0] <= now - self._window_s:

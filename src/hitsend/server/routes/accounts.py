@@ -76,7 +76,8 @@ async def create_first_account(call: Call) -> Response:
     async with call.app.first_account_lock:
         if await accounts.count_enabled():
             raise Conflict("There is an account already. Sign in, or ask for an invitation.")
-        user = await accounts.create_first(name, await hash_password(body.password))
+        password_hash = await hash_password(body.password, address=client_address(call.request))
+        user = await accounts.create_first(name, password_hash)
     return await _sign_in(call, user, 201)
 
 
@@ -85,13 +86,16 @@ async def sign_in(call: Call) -> Response:
     """Sign in with a name and a password."""
     check_origin(call.request)
     body = await call.read_body(Credentials)
-    address, name = client_address(call.request), name_key(body.name)
-    call.app.sign_in_throttle.count_try(address, name)
-    found = await call.app.services.store.accounts.find_by_name(body.name)
-    # An unknown name takes as long as a wrong password, so that names cannot be enumerated.
-    if not await verify_password(body.password, found[1] if found else None) or not found:
-        raise Unauthenticated("The name or the password is wrong.")
-    call.app.sign_in_throttle.reset(address, name)
+    address = client_address(call.request)
+    with call.app.sign_in_throttle.begin(address, name_key(body.name)) as attempt:
+        found = await call.app.services.store.accounts.find_by_name(body.name)
+        # An unknown name takes as long as a wrong password, so that names cannot be enumerated.
+        password_hash = found[1] if found else None
+        is_right = await verify_password(body.password, password_hash, address=address)
+        if not is_right or not found:
+            attempt.failed()
+            raise Unauthenticated("The name or the password is wrong.")
+        attempt.succeeded()
     return await _sign_in(call, found[0], 200)
 
 
@@ -101,12 +105,16 @@ async def sign_up(call: Call) -> Response:
     check_origin(call.request)
     body = await call.read_body(SignUp)
     address = client_address(call.request)
-    call.app.sign_in_throttle.count_try(address)
     accounts, name = call.app.services.store.accounts, clean_name(body.name)
     invite = hash_token(body.invite)
-    await accounts.check_invite(invite)  # before the password is hashed, which is slow
-    user = await accounts.redeem_invite(invite, name, await hash_password(body.password))
-    call.app.sign_in_throttle.reset(address)
+    with call.app.sign_in_throttle.begin(address, None) as attempt:
+        try:
+            await accounts.check_invite(invite)  # before the password is hashed, which is slow
+        except Refused:
+            attempt.failed()
+            raise
+    password_hash = await hash_password(body.password, address=address)
+    user = await accounts.redeem_invite(invite, name, password_hash)
     return await _sign_in(call, user, 201)
 
 
@@ -140,7 +148,7 @@ async def change_password(call: Call) -> Response:
     body, session = await call.read_body(NewPassword), call.identity.session
     assert session is not None
     await _check_password(call, body.current, "current")
-    new = await hash_password(body.new)
+    new = await hash_password(body.new, address=client_address(call.request))
     await call.app.services.store.accounts.change_password(call.user_id, new, session.id)
     return Response(status_code=NO_CONTENT)
 
@@ -156,12 +164,13 @@ async def delete_account(call: Call) -> Response:
 
 async def _check_password(call: Call, password: str, param: str) -> None:
     """Asks even a signed-in user: someone else may sit at their computer."""
-    address, name = client_address(call.request), name_key(call.identity.user.name)
-    call.app.sign_in_throttle.count_try(address, name)
-    password_hash = await call.app.services.store.accounts.password_hash(call.user_id)
-    if not await verify_password(password, password_hash):
-        raise Refused("The password is wrong.", param=param)
-    call.app.sign_in_throttle.reset(address, name)
+    address, account = client_address(call.request), name_key(call.identity.user.name)
+    with call.app.sign_in_throttle.begin(address, account) as attempt:
+        password_hash = await call.app.services.store.accounts.password_hash(call.user_id)
+        if not await verify_password(password, password_hash, address=address):
+            attempt.failed()
+            raise Refused("The password is wrong.", param=param)
+        attempt.succeeded()
 
 
 def _clear_cookie() -> Response:
