@@ -86,6 +86,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Seconds,
         _help("The same before the first token, where the remote engine runs nothing else for us."),
     ] = 60.0
+    engine_concurrency: Annotated[
+        Count,
+        _help("Answers asked of the remote engine at once. Others wait, each person in turn."),
+    ] = 64
     llama_server: Annotated[
         Path | None, _help("A llama-server binary to run instead of the built-in one.")
     ] = None
@@ -125,9 +129,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Count,
         _help(
             "Answers in progress at once, waiting ones included. Further requests get a 503, and "
-            "a person who has more of them than are free a 429."
+            "a 429 goes to a person who has as many of them as are free, and to an API key that "
+            "has as many as are left to its owner then."
         ),
     ] = 512
+    max_calls: Annotated[
+        Count,
+        _help(
+            "Calls that a session or an API key may have open at once, Sends and streams aside; a "
+            "person twice as many. Four times as many wait, and further ones get a 429."
+        ),
+    ] = 16
     drain_s: Annotated[
         float,
         Meta(ge=0, le=3600, description="Time for running answers to finish when hitsend stops."),

@@ -276,16 +276,33 @@ async def test_a_used_seed_is_exchanged_for_a_fresh_one(guarded: World) -> None:
     assert (await redeem(ada, solve_challenge(exchanged.json()))).status_code == 200
 
 
-async def test_a_busy_server_asks_for_proofs(settings: Settings) -> None:
+async def test_only_who_fills_their_own_room_needs_a_proof(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
-        world = await open_gated_world(stack, msgspec.structs.replace(settings, max_turns=2))
+        world = await open_gated_world(stack, msgspec.structs.replace(settings, max_turns=8))
         ada, eve = await world.someone("ada"), await world.someone("eve")
-        stream = await ada.send("!script tokens=100000 pace=5ms", until_chars=10)
-        check_refused(await send(eve), 403, "proof_of_work_required")
-        assert (await send(eve, await earn_proof_token(eve))).status_code == 200
-        await ada.http.post(
-            "/backend-api/stop_conversation", json={"conversation_id": stream.conversation_id}
-        )
+        slow = "!script tokens=100000 pace=5ms"
+        streams = [await ada.send(slow, until_chars=10) for _ in range(3)]
+        check_refused(await send(ada), 403, "proof_of_work_required")
+        assert (await send(ada, await earn_proof_token(ada))).status_code == 200
+        assert (await send(eve)).status_code == 200
+        for stream in streams:
+            stop = {"conversation_id": stream.conversation_id}
+            await ada.http.post("/backend-api/stop_conversation", json=stop)
+        assert (await send(ada)).status_code == 200
+
+
+async def test_a_key_that_takes_all_it_can_get_makes_nobody_else_prove_anything(
+    settings: Settings,
+) -> None:
+    async with AsyncExitStack() as stack:
+        world = await open_gated_world(stack, msgspec.structs.replace(settings, max_turns=12))
+        hog, eve = await world.someone("hog"), await world.someone("eve")
+        http = await world.browser()
+        http.headers["authorization"] = f"Bearer {hog.key}"
+        program = Someone(http, "hog", hog.user_id, hog.key)
+        for _ in range(4):
+            await program.send("!script tokens=100000 pace=5ms", until_chars=1)
+        check_refused(await send(program), 429, "rate_limit_exceeded")
         assert (await send(eve)).status_code == 200
 
 
@@ -343,9 +360,12 @@ class Surroundings:
 
     def __init__(self, mode: Any = "auto", bits: int = 12) -> None:
         self.load = 0.0
+        self.own_load = 0.0
         self.ahead_s = 0.0
         settings = Settings(gate=mode, gate_difficulty=bits)
-        self.gate = Gate(settings, b"secret", lambda: self.load, now=self._now)
+        self.gate = Gate(
+            settings, b"secret", lambda: self.load, lambda _: self.own_load, now=self._now
+        )
 
     def _now(self) -> float:
         return time.time() + self.ahead_s
@@ -359,7 +379,14 @@ class Surroundings:
 @pytest.mark.parametrize(
     ("load", "bits"), [(0.0, 0), (0.49, 0), (0.5, 12), (0.75, 14), (0.9, 16), (1.0, 16)]
 )
-def test_load_raises_the_difficulty(load: float, bits: int) -> None:
+def test_their_own_load_raises_the_difficulty_for_a_person(load: float, bits: int) -> None:
+    around = Surroundings()
+    around.own_load = load
+    assert around.gate.bits(ADA) == bits
+
+
+@pytest.mark.parametrize(("load", "bits"), [(0.5, 0), (0.89, 0), (0.9, 12), (0.97, 14), (1.0, 14)])
+def test_the_load_of_all_counts_only_near_the_end_of_the_room(load: float, bits: int) -> None:
     around = Surroundings()
     around.load = load
     assert around.gate.bits(ADA) == bits
@@ -368,14 +395,14 @@ def test_load_raises_the_difficulty(load: float, bits: int) -> None:
 def test_the_modes_off_and_always_ignore_the_load() -> None:
     off, always = Surroundings("off"), Surroundings("always")
     assert always.gate.bits(ADA) == 12
-    off.load = always.load = 1.0
+    off.own_load = always.own_load = 1.0
     assert off.gate.bits(ADA) == 0
     assert always.gate.bits(ADA) == 18
 
 
 def test_the_difficulty_has_a_maximum() -> None:
     around = Surroundings("always", bits=20)
-    around.load = 1.0
+    around.load = around.own_load = 1.0
     for _ in range(200):
         around.gate.record_refusal("ada")
     assert around.gate.bits(ADA) == 24
@@ -394,11 +421,11 @@ def test_refusals_decay() -> None:
 def test_a_token_survives_a_small_rise_of_the_difficulty_but_not_a_large_one() -> None:
     around = Surroundings("always", bits=4)
     token = around.solve_and_redeem()
-    around.load = 0.75
+    around.own_load = 0.75
     assert around.gate.bits(ADA) == 8
     around.gate.check(ADA, token)
     around.gate.renew(ADA, token)
-    around.load = 0.9
+    around.own_load = 0.9
     assert around.gate.bits(ADA) == 10
     for again in (around.gate.check, around.gate.renew):
         with pytest.raises(ProofNeeded, match="More work"):
@@ -410,7 +437,7 @@ def test_a_token_without_work_is_refused_once_work_is_needed() -> None:
     around = Surroundings(bits=4)
     token = around.solve_and_redeem()
     around.gate.renew(ADA, token)
-    around.load = 0.5
+    around.own_load = 0.5
     assert around.gate.bits(ADA) == 4
     for again in (around.gate.check, around.gate.renew):
         with pytest.raises(ProofNeeded, match="More work"):

@@ -446,6 +446,26 @@ async def test_one_person_cannot_take_the_room_of_all_others(settings: Settings)
         assert (await ada.send("!script\nAgain.")).text == "Again."
 
 
+async def test_an_api_key_leaves_room_to_its_own_owner(settings: Settings) -> None:
+    bounded = structs.replace(settings, max_turns=12, gate="off")
+    async with (
+        open_app(bounded, ScriptedEngine()) as app,
+        listen(app) as url,
+        AsyncExitStack() as stack,
+    ):
+        world = World(app, url, stack)
+        ada = await world.someone("ada")
+        keyed = Someone(await program(world, ada), "ada", ada.user_id, ada.key)
+        slow = "!script tokens=100000 pace=20ms"
+        for _ in range(4):
+            await keyed.send(slow, until_chars=1)
+        refused = await chat(keyed, slow)
+        assert refused.status_code == 429
+        assert "API key" in refused.json()["error"]["message"]
+        assert int(refused.headers["retry-after"]) > 0
+        assert (await ada.send("!script\nAt once.")).text == "At once."
+
+
 def test_the_counter_uses_a_sliding_window() -> None:
     clock, ada = SimpleNamespace(now=0.0), ("user", "ada")
     counter = RequestCounter(now=lambda: clock.now)

@@ -33,10 +33,18 @@ class _Selection(NamedTuple):
         )
 
 
+class Sender(NamedTuple):
+    """Who sent a message: room is shared by person, and a person's room by API key."""
+
+    user_id: str
+    key_id: str | None
+    """None for a session."""
+
+
 class _Starting(NamedTuple):
     """A turn that is being accepted."""
 
-    user_id: str
+    sender: Sender
     stops: list[_Selection]
     """Asked for meanwhile."""
 
@@ -46,6 +54,8 @@ class Runner:
         self._store = store
         self._max_turns = max_turns
         self._tasks: dict[str, TurnTask] = {}
+        self._senders: dict[str, Sender] = {}
+        """The sender of each turn that was accepted and has not ended."""
         self._starting: dict[asyncio.Task[TurnLog], _Starting] = {}
         self._committer = Committer(store, self._after_commit)
         self._committing: asyncio.Task[None] | None = None
@@ -59,7 +69,13 @@ class Runner:
 
     def load(self) -> float:
         """Returns the share of `max_turns` in use, from 0 to 1."""
-        return len(self._list_owners()) / self._max_turns
+        return len(self._list_senders()) / self._max_turns
+
+    def load_of(self, user_id: str) -> float:
+        """Returns the share of the room that one person may have in use, from 0 to 1."""
+        senders = self._list_senders()
+        num_own = sum(sender.user_id == user_id for sender in senders)
+        return num_own / max(self._max_turns - len(senders), num_own, 1)
 
     async def open(self) -> None:
         """Ends the turns that a crash left running, then starts to commit."""
@@ -68,17 +84,31 @@ class Runner:
         await self._store.ledger.release_orphans()
         self._committing = asyncio.create_task(self._committer.run())
 
-    async def start(self, user_id: str, events: AsyncGenerator[AnyEvent, None]) -> TurnLog:
+    async def start(
+        self,
+        user_id: str,
+        events: AsyncGenerator[AnyEvent, None],
+        *,
+        key_id: str | None = None,
+        ends_with_caller: bool = False,
+    ) -> TurnLog:
         """Runs a turn until it is accepted, and from there on in the background. Errors before
         that are raised here, and nothing has been stored. A caller that is cancelled leaves,
-        and the turn goes on: it may be in the store already."""
-        self._check_room(user_id)
+        and the turn goes on, because it may be in the store already; with `ends_with_caller` it
+        is stopped as soon as it is accepted."""
+        sender = Sender(user_id, key_id)
+        self._check_room(sender)
         task = TurnTask(user_id, self._store.turns.epoch, events, self._committer.request)
-        starting = _Starting(user_id, [])
-        accepting = asyncio.create_task(self._run_until_accepted(task, starting.stops))
+        starting = _Starting(sender, [])
+        accepting = asyncio.create_task(self._run_until_accepted(task, starting))
         self._starting[accepting] = starting
         accepting.add_done_callback(self._starting.pop)
-        return await asyncio.shield(accepting)
+        try:
+            return await asyncio.shield(accepting)
+        except asyncio.CancelledError:
+            if ends_with_caller:
+                self._stop_unread(accepting, starting)
+            raise
 
     def find(self, turn_id: str, user_id: str) -> TurnLog | None:
         """Returns a running turn of this person."""
@@ -159,30 +189,38 @@ class Runner:
             self._committing.cancel()
             await asyncio.wait([self._committing])
 
-    async def _run_until_accepted(self, task: TurnTask, stops: Sequence[_Selection]) -> TurnLog:
+    async def _run_until_accepted(self, task: TurnTask, starting: _Starting) -> TurnLog:
         turn = await task.run_until_accepted(self._check_open)
         self._tasks[turn.turn_id] = task
+        self._senders[turn.turn_id] = starting.sender
         self._news.publish(turn.user_id, TurnBegan(turn.turn_id, turn.conversation_id))
-        if any(selection.includes(turn) for selection in stops):
+        if any(selection.includes(turn) for selection in starting.stops):
             task.end_early("stopped")
         return turn
+
+    def _stop_unread(self, accepting: asyncio.Task[TurnLog], starting: _Starting) -> None:
+        if not accepting.done():
+            starting.stops.append(_Selection(starting.sender.user_id, None, None))
+        elif not accepting.cancelled() and accepting.exception() is None:
+            self.abandon(accepting.result())
 
     def _check_open(self) -> None:
         if self._is_closing:
             raise Unavailable("hitsend is restarting. Try again in a moment.", retry_after_s=2)
 
-    def _list_owners(self) -> list[str]:
-        """Returns the user of each turn that is being accepted or has not ended."""
-        running = (task.log for task in self._tasks.values())
-        owners = [log.user_id for log in running if log.finished_at is None]
-        return owners + [starting.user_id for starting in self._starting.values()]
+    def _list_senders(self) -> list[Sender]:
+        """Returns the sender of each turn that is being accepted or has not ended."""
+        senders = [starting.sender for starting in self._starting.values()]
+        return senders + list(self._senders.values())
 
-    def _check_room(self, user_id: str) -> None:
+    def _check_room(self, sender: Sender) -> None:
         """Checked once, before any work is done for the turn. Room is shared with a dynamic
-        threshold: nobody may have more turns than are free. So one person gets at most half of the
-        room, and there is always some for the next."""
-        owners = self._list_owners()
-        num_free, num_own = self._max_turns - len(owners), owners.count(user_id)
+        threshold: nobody may have more turns than are free, and no API key more than are left of
+        its owner's share then. So one person gets at most half of the room and one key a third,
+        and there is always some for the next."""
+        senders = self._list_senders()
+        num_free = self._max_turns - len(senders)
+        num_own = sum(one.user_id == sender.user_id for one in senders)
         if num_free <= 0:
             raise Overloaded(
                 "Too many answers are being written. Try again in a moment.", retry_after_s=5
@@ -193,9 +231,17 @@ class Runner:
                 "Try again when one has ended.",
                 retry_after_s=5,
             )
+        if sender.key_id is not None and (num := senders.count(sender)) >= num_free - num_own:
+            raise TooFast(
+                f"{num} answers are being written for this API key, and the room left is for "
+                "others. Try again when one has ended.",
+                retry_after_s=5,
+            )
 
     def _after_commit(self, batch: Batch) -> None:
         turn = batch.task.log
+        if turn.finished_at is not None or batch.is_last:
+            self._senders.pop(turn.turn_id, None)
         if batch.is_last:
             self._tasks.pop(turn.turn_id, None)
         if self._news.has_watchers(turn.user_id):

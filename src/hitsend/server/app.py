@@ -26,6 +26,7 @@ from hitsend.server.data.erase_expired import erase_expired_forever
 from hitsend.server.data_dir_lock import lock_data_dir
 from hitsend.server.latency_stats import LatencyStats
 from hitsend.server.limits.gate import Gate
+from hitsend.server.limits.open_calls import OpenCalls
 from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit
 from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.readiness import Readiness
@@ -68,6 +69,7 @@ class App:
     gate: Gate
     prewarm: Prewarm
     autocomplete: Autocomplete
+    open_calls: OpenCalls
     sockets: Sockets = field(default_factory=Sockets)
     latency_stats: LatencyStats = field(default_factory=LatencyStats)
     request_counter: RequestCounter = field(default_factory=RequestCounter)
@@ -131,9 +133,10 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
             sign_in_throttle=SignInThrottle(settings.sign_in_tries),
             streams=streams,
             store_readiness=Readiness(store.check),
-            gate=Gate(settings, secret, runner.load),
+            gate=Gate(settings, secret, runner.load, runner.load_of),
             prewarm=prewarm,
             autocomplete=autocomplete,
+            open_calls=OpenCalls(settings.max_calls),
         )
 
 

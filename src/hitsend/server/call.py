@@ -95,6 +95,8 @@ class Endpoint:
     path: str
     access: Access
     handler: Handler
+    is_counted: bool = True
+    """Whether it counts as one of its caller's open calls. Sends have limits of their own."""
 
     @property
     def summary(self) -> str:
@@ -102,8 +104,10 @@ class Endpoint:
         return _summary(self.handler)
 
 
-def endpoint(method: str, path: str, access: Access) -> Callable[[Handler], Endpoint]:
-    return lambda handler: Endpoint(method, path, access, handler)
+def endpoint(
+    method: str, path: str, access: Access, *, is_counted: bool = True
+) -> Callable[[Handler], Endpoint]:
+    return lambda handler: Endpoint(method, path, access, handler, is_counted)
 
 
 SocketHandler: TypeAlias = Callable[[WebSocket, App], Awaitable[None]]

@@ -8,7 +8,7 @@ exception handlers; the others are in the runner and in `app.restart_forever`.
 
 import logging
 import math
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from uuid import uuid4
 
 from starlette.applications import Starlette
@@ -38,6 +38,7 @@ from hitsend.server.auth.identify import (
 from hitsend.server.auth.session_cookie import refresh_session, set_session_cookie
 from hitsend.server.call import REQUEST_ID, Access, Call, Endpoint, SocketEndpoint, json_response
 from hitsend.server.edge.compression import compress
+from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.server.edge.security_headers import add_headers
 from hitsend.server.limits.headers import rate_limit_headers
 from hitsend.server.routes import ROUTES, SOCKETS
@@ -91,14 +92,15 @@ def _http_route(endpoint: Endpoint, app: App) -> Route:
 
 async def _call_route(endpoint: Endpoint, request: Request, app: App) -> Response:
     caller = await _authorize(endpoint.access, request, app)
-    if caller is None:
-        return await endpoint.handler(Call(request, app, None))
-    session = caller.session
-    new_token = await refresh_session(session, request, app.services.store) if session else None
-    response = await endpoint.handler(Call(request, app, caller))
+    call = Call(request, app, caller)
+    session = caller.session if caller else None
+    counting = app.open_calls.count(caller, client_address(request))
+    async with counting if endpoint.is_counted else nullcontext():
+        new_token = await refresh_session(session, request, app.services.store) if session else None
+        response = await endpoint.handler(call)
     if session and new_token and "set-cookie" not in response.headers:
         set_session_cookie(request, response, new_token, session.expires_at)
-    if isinstance(response, RevocableStream):
+    if caller and isinstance(response, RevocableStream):
         response.end_when_revoked(caller.credential_id, app.streams)
     return response
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from hitsend.engine.llama.child import Launch
 from hitsend.engine.llama.next_token_probs import NextTokenProbs
 from hitsend.engine.llama.prefill import Prefiller
-from hitsend.engine.llama.slots import Slots
 from hitsend.engine.llama.supervisor import Supervisor, private_socket
 from hitsend.engine.llama.template import Properties, Template
 from hitsend.engine.llama.tokenizer import Tokenizer
 from hitsend.engine.llama.vocabulary import read_vocabulary
 from hitsend.engine.models.weights import Weights
 from hitsend.engine.parity import DIFFER, check_parity
+from hitsend.engine.slots import Slots
 from hitsend.engine.upstream_errors import read_response
 from hitsend.settings import Settings
 

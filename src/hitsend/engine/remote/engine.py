@@ -11,6 +11,7 @@ from contextlib import aclosing, suppress
 import msgspec
 
 from hitsend.engine.contract import (
+    Delayed,
     EngineStatus,
     GenerationStep,
     ModelFacts,
@@ -26,6 +27,7 @@ from hitsend.engine.idle_queue import IdleQueue, collect_text
 from hitsend.engine.parity import DIFFER, check_parity
 from hitsend.engine.remote.dialects import Dialect, RemoteModel, detect_dialect
 from hitsend.engine.remote.grant import Grant
+from hitsend.engine.slots import Slots
 from hitsend.engine.upstream_errors import (
     UNREADABLE,
     UNREADABLE_ANSWER,
@@ -72,6 +74,7 @@ class RemoteEngine:
         self._poll_task: asyncio.Task[None] | None = None
         self._num_busy = 0
         self._num_beside = 0
+        self._slots = Slots(settings.engine_concurrency)
         self._idle_queue = IdleQueue()
 
     async def start(self) -> None:
@@ -94,7 +97,8 @@ class RemoteEngine:
         differing = [model.name for model in self._models if model.is_exact is False]
         if differing:
             detail += f" The prompts of {', '.join(differing)} {DIFFER}."
-        return EngineStatus("ready", detail, self._num_busy)
+        slots = self._slots
+        return EngineStatus("ready", detail, self._num_busy, slots.num_slots, slots.num_waiting)
 
     async def models(self) -> Sequence[ModelFacts]:
         return self._models
@@ -138,12 +142,17 @@ class RemoteEngine:
     async def generate(
         self, prompt: Prompt, sampling: Sampling, lane: str = ""
     ) -> AsyncGenerator[GenerationStep, None]:
-        """Ignores `lane`: the server has its own queue."""
+        """Waits for a slot, in turn with other lanes. The server has a queue too, but it is first
+        in, first out: all of one person's requests would go before the next person's first."""
         with self._idle_queue.foreground():
             await self._idle_queue.preempt(prompt)
-            async with aclosing(self._generate(prompt, sampling)) as generation:
-                async for step in generation:
-                    yield step
+            with self._slots.enqueue(lane=lane) as request:
+                async with aclosing(self._slots.watch_queue(request)) as positions:
+                    async for num_ahead in positions:
+                        yield Delayed("queue", num_ahead)
+                async with aclosing(self._generate(prompt, sampling)) as generation:
+                    async for step in generation:
+                        yield step
 
     async def prefill(self, prompt: Prompt) -> PrefillResult:
         async def prefill_prompt() -> PrefillResult:

@@ -31,7 +31,10 @@ SPARE_BITS = 4
 small rise would interrupt people who already did the work."""
 
 LOADS = (0.5, 0.75, 0.9)
-"""Shares of the turn slots in use. Each one reached adds a step."""
+"""Shares of a person's own room in use. Each one reached adds a step for that person."""
+TOTAL_LOADS = (0.9, 0.97)
+"""Shares of all room in use. Each one reached adds a step for everyone. One person fills half at
+most, and nine people nine tenths, so that nobody alone makes others work."""
 SCORES = (10.0, 20.0, 40.0, 80.0)
 """Refusal scores. Each one reached adds a step."""
 HALF_LIFE_S = 300.0
@@ -87,15 +90,18 @@ class Gate:
         settings: Settings,
         secret: bytes,
         load: Callable[[], float],
+        load_of: Callable[[str], float],
         *,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`load` returns the share of the turn slots in use."""
+        """`load` returns the share of all room for turns in use, and `load_of` that of the room
+        which a person may use."""
         self._settings = settings
         self._secret = secret
         # Used seeds are only kept in memory, so a challenge must not outlive the process.
         self._challenge_secret = secrets.token_bytes(32)
         self._load = load
+        self._load_of = load_of
         self._now = now
         self._used_seeds = UsedSeeds()
         self._refusals = RefusalScores(now)
@@ -106,7 +112,11 @@ class Gate:
         if client.is_exempt or mode == "off":
             return 0
         score = self._refusals.score(client.user_id)
-        num_steps = _num_reached(LOADS, self._load()) + _num_reached(SCORES, score)
+        num_steps = (
+            _num_reached(LOADS, self._load_of(client.user_id))
+            + _num_reached(TOTAL_LOADS, self._load())
+            + _num_reached(SCORES, score)
+        )
         if mode == "auto":
             if num_steps == 0:
                 return 0

@@ -19,6 +19,9 @@ Key: TypeAlias = tuple[str, str]
 MAX_RESUMES = 100
 RESUME_WINDOW_S = 5.0
 """All tabs of a user may reconnect at once, and one tab as often as a bad network makes it."""
+MAX_FRESH_REPLAYS = 1000
+FRESH_S = 60.0
+"""How long a turn counts as just ended."""
 
 
 class RequestCounter:
@@ -99,6 +102,8 @@ class ResumeLimit:
     def __init__(self) -> None:
         self._counter = RequestCounter(RESUME_WINDOW_S)
 
-    def count(self, user_id: str) -> None:
-        if self._counter.try_count({("user", user_id): MAX_RESUMES}):
+    def count(self, user_id: str, ended_s_ago: float = math.inf) -> None:
+        is_fresh = ended_s_ago < FRESH_S
+        key = ("fresh replays of user" if is_fresh else "user", user_id)
+        if self._counter.try_count({key: MAX_FRESH_REPLAYS if is_fresh else MAX_RESUMES}):
             raise TooFast("Too many streams are asked for again. Wait a moment.", retry_after_s=1)

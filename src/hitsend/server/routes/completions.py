@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hitsend.errors import UnknownModel
@@ -22,34 +21,32 @@ from hitsend.events import (
     is_end,
 )
 from hitsend.server.call import Access, Call, endpoint, json_response
+from hitsend.server.edge.until_disconnect import run_until_disconnect
 from hitsend.server.turns.start import read_idempotency_key, start_once
 from hitsend.server.turns.stream import stream_turn
 from hitsend.wire.openai import ChunkView, build_completion, build_model_list
 from hitsend.wire.openai_request import CompletionRequest, parse_completion
 from hitsend.wire.problem import error_from_failure
 
-CHECK_S = 1.0
-"""How often to check whether a client that waits for a whole answer has disconnected."""
 
-
-@endpoint("POST", "/v1/chat/completions", Access.KEY)
+@endpoint("POST", "/v1/chat/completions", Access.KEY, is_counted=False)
 async def create_completion(call: Call) -> Response:
     """Answer a chat, streamed or whole, as OpenAI's API does."""
     key = read_idempotency_key(call)
     body = await call.read_body(CompletionRequest)
     parsed = await asyncio.to_thread(parse_completion, body, call.user_id, key)
-    turn, _, headers = await start_once(call, parsed.send)
-    heartbeat_s = call.app.services.settings.heartbeat_s if parsed.is_streamed else CHECK_S
+    turn, _, headers = await run_until_disconnect(call.request, start_once(call, parsed.send))
+    heartbeat_s = call.app.services.settings.heartbeat_s if parsed.is_streamed else None
     _, batches = await call.app.runner.follow(turn.turn_id, call.user_id, 0, heartbeat_s)
     if key is None:
         batches = _stop_on_disconnect(call, turn.turn_id, batches)
     if parsed.is_streamed:
         view = ChunkView(include_usage=parsed.include_usage, num_logprobs=parsed.num_logprobs)
-        beginning = await _read_beginning(batches)
+        beginning = await run_until_disconnect(call.request, _read_beginning(batches))
         has_ended = any(is_end(stamped.event) for stamped in beginning)
         opening = view.encode(beginning)
         return stream_turn(view, batches, dict(headers), opening, has_ended=has_ended)
-    log = await _collect(call, batches)
+    log = await run_until_disconnect(call.request, _collect(batches))
     return json_response(build_completion(log, parsed.num_logprobs), headers=dict(headers))
 
 
@@ -89,14 +86,9 @@ def _is_shown(event: AnyEvent) -> bool:
     return isinstance(event, TextArrived | ToolCallArrived) or is_end(event)
 
 
-async def _collect(call: Call, batches: AsyncGenerator[Sequence[Stamped], None]) -> list[Stamped]:
-    log: list[Stamped] = []
+async def _collect(batches: AsyncGenerator[Sequence[Stamped], None]) -> list[Stamped]:
     async with aclosing(batches):
-        async for batch in batches:
-            log += batch
-            if await call.request.is_disconnected():
-                raise ClientDisconnect
-    return log
+        return [stamped async for batch in batches for stamped in batch]
 
 
 async def _stop_on_disconnect(

@@ -20,7 +20,7 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn_exchange_id: str | None = None
 
 
-@endpoint("POST", "/backend-api/f/conversation", Access.USER)
+@endpoint("POST", "/backend-api/f/conversation", Access.USER, is_counted=False)
 async def send_message(call: Call) -> Response:
     """Send a message and stream the answer. A repeated Send gets the same answer."""
     app, settings = call.app, call.app.services.settings

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import uuid4
@@ -63,16 +64,23 @@ async def start_once(call: Call, send: Send) -> StartedTurn:
 async def _start(call: Call, send: Send) -> StartedTurn:
     allowances = await check_send_limits(call)
     with attach_allowances(allowances):
-        turn = await call.app.runner.start(send.user_id, run_turn(send, call.app.services))
+        turn = await call.app.runner.start(
+            send.user_id,
+            run_turn(send, call.app.services),
+            key_id=send.key_id,
+            ends_with_caller=bool(send.given) and send.key is None,
+        )
     status = TurnStatus(turn.turn_id, turn.conversation_id, turn.epoch, turn.finished_at)
     return StartedTurn(status, is_replay=False, headers=rate_limit_headers(allowances))
 
 
 async def _replay(app: App, send: Send, turn_id: str) -> StartedTurn:
-    """Following a running turn costs little; a finished one is read from the database."""
-    if app.runner.find(turn_id, send.user_id) is None:
-        app.resume_limit.count(send.user_id)
+    """Following a running turn costs little; a finished one is read from the database. One that
+    ended just now has a limit of its own: the same message may have been sent many times at once,
+    and all of them get the answer."""
     turn = await find_turn(app, send.user_id, turn_id)
+    if turn.finished_at is not None:
+        app.resume_limit.count(send.user_id, ended_s_ago=time.time() - turn.finished_at)
     return StartedTurn(turn, is_replay=True, headers=REPLAYED)
 
 

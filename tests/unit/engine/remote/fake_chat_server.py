@@ -60,12 +60,16 @@ class ChatServer:
 
 @asynccontextmanager
 async def engine_on(
-    handler: Handler, suffix: str = "", model: str = "auto"
+    handler: Handler, suffix: str = "", model: str = "auto", concurrency: int = 64
 ) -> AsyncGenerator[tuple[RemoteEngine, FakeServer], None]:
     async with serving(handler) as server, asyncio.timeout(20):
         engine = RemoteEngine(
             Settings(
-                engine_url=server.url + suffix, engine_key="secret", engine_wait_s=10, model=model
+                engine_url=server.url + suffix,
+                engine_key="secret",
+                engine_wait_s=10,
+                engine_concurrency=concurrency,
+                model=model,
             )
         )
         await engine.start()

@@ -25,7 +25,14 @@ from tests.unit.engine.remote.fake_chat_server import (
     text_of,
 )
 
-from hitsend.engine.contract import Finished, Generated, Preempted, Prefilled, PrefillResult
+from hitsend.engine.contract import (
+    Delayed,
+    Finished,
+    Generated,
+    Preempted,
+    Prefilled,
+    PrefillResult,
+)
 from hitsend.engine.remote.engine import RemoteEngine
 from hitsend.engine.tool_calls import ToolCallParser
 from hitsend.errors import (
@@ -54,6 +61,55 @@ async def test_a_chat_server_answers() -> None:
     usage = finished.usage
     assert (usage.num_input_tokens, usage.num_output_tokens) == (9, 2)
     assert (usage.num_cached_tokens, usage.is_estimated) == (4, False)
+
+
+class SlowServer(ChatServer):
+    """Answers each chat when the test says so, in the order they came."""
+
+    def __init__(self) -> None:
+        super().__init__(sse(delta("Hi"), delta(finish="stop"), USAGE))
+        self.has_request, self.may_answer = asyncio.Semaphore(0), asyncio.Semaphore(0)
+        self.most_at_once = self.num_at_once = 0
+
+    async def __call__(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        if request.path == CHAT:
+            self.num_at_once += 1
+            self.most_at_once = max(self.most_at_once, self.num_at_once)
+            self.has_request.release()
+            await self.may_answer.acquire()
+            self.num_at_once -= 1
+        await super().__call__(request, writer)
+
+
+async def test_requests_to_the_server_are_fair_between_people_and_told_that_they_wait() -> None:
+    server, ended, places = SlowServer(), list[str](), list[int]()
+    waits = {who: asyncio.Semaphore(0) for who in ("hog", "eve")}
+    async with engine_on(server, concurrency=2) as (engine, _):
+
+        async def ask(who: str) -> None:
+            prompt = await engine.encode("first", HELLO)
+            async with aclosing(engine.generate(prompt, PLAIN, who)) as generation:
+                async for step in generation:
+                    if isinstance(step, Delayed):
+                        assert step.reason == "queue"
+                        places.append(step.num_ahead)
+                        waits[who].release()
+            ended.append(who)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(6):
+                group.create_task(ask("hog"))
+            for _ in range(4):
+                await waits["hog"].acquire()
+            group.create_task(ask("eve"))
+            await waits["eve"].acquire()
+            for _ in range(2):
+                await server.has_request.acquire()
+            for _ in range(7):
+                server.may_answer.release()
+    assert server.most_at_once == 2
+    assert ended.index("eve") <= 3
+    assert max(places) == 3
 
 
 async def test_greedy_requests_temperature_zero() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.engine.llama.slots import MAX_WAITING, SlotRequest, Slots
+from hitsend.engine.slots import MAX_WAITING, SlotRequest, Slots
 from hitsend.errors import Overloaded
 
 

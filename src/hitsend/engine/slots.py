@@ -1,7 +1,8 @@
-"""The queue for llama.cpp's slots, fair between lanes.
+"""The queue for an engine's slots, fair between lanes.
 
 llama.cpp shares one KV cache among its slots and ends every answer when the cache is full. So a
-request is admitted only if its prompt and its longest answer fit beside the others.
+request is admitted only if its prompt and its longest answer fit beside the others. A remote
+server's cache is its own: there only the number of requests counts.
 
 Each lane is first in, first out. The lane with the fewest running answers is served first, and of
 equal ones the lane that waited longest: a lane goes to the back when it is served, when one of its
@@ -35,7 +36,10 @@ class SlotRequest:
 
 class Slots:
     def __init__(
-        self, num_slots: int, num_pool_tokens: int, report_interval_s: float = REPORT_INTERVAL_S
+        self,
+        num_slots: int,
+        num_pool_tokens: int = 0,
+        report_interval_s: float = REPORT_INTERVAL_S,
     ) -> None:
         self.num_slots = num_slots
         self._num_free_tokens = num_pool_tokens
@@ -62,7 +66,7 @@ class Slots:
         return self.num_busy < self.num_slots and num_tokens <= self._num_free_tokens
 
     @contextmanager
-    def enqueue(self, num_tokens: int, lane: str = "") -> Iterator[SlotRequest]:
+    def enqueue(self, num_tokens: int = 0, lane: str = "") -> Iterator[SlotRequest]:
         """Adds a request to the end of its lane. It may be admitted at once; `watch_queue` waits
         until it is. Leaving the block frees the slot."""
         if self.num_waiting >= MAX_WAITING:
