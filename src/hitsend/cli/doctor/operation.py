@@ -12,7 +12,7 @@ from hitsend.cli.chat.connect import is_hitsend, local_url
 from hitsend.cli.doctor.installation import Check, Finding
 from hitsend.engine.contract import Engine, Finished
 from hitsend.engine.models.catalogue import Catalogue
-from hitsend.engine.models.download import sha256_of
+from hitsend.engine.models.partial_file import sha256_of
 from hitsend.engine.models.weights import Weights
 from hitsend.engine.parity import DIFFER
 from hitsend.errors import EngineLost, HitsendError

@@ -13,7 +13,7 @@ import msgspec
 from hitsend.engine.contract import Download
 from hitsend.engine.embedding.conversion import convert
 from hitsend.engine.models.catalogue import Catalogue, Entry
-from hitsend.engine.models.download import PartialFile, ReportProgress, require_space
+from hitsend.engine.models.partial_file import PartialFile, ReportProgress, require_space
 from hitsend.engine.models.wheels import PIP, WheelPart
 
 FOLDER = "embeddings"

@@ -12,7 +12,12 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from hitsend.engine.models.download import Checkpoint, PartialFile, ReportProgress, require_space
+from hitsend.engine.models.partial_file import (
+    Checkpoint,
+    PartialFile,
+    ReportProgress,
+    require_space,
+)
 from hitsend.errors import ModelBroken, UnknownModel
 
 CHECKPOINT_BYTES = 16 * 2**20

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from hitsend.engine.models.download import sha256_of, translate_disk_errors, write_atomically
 from hitsend.engine.models.gguf import read_header
+from hitsend.engine.models.partial_file import sha256_of, translate_disk_errors, write_atomically
 
 DEFAULT_WINDOW_TOKENS = 4096
 """Used if the file does not contain the size of the window."""

@@ -17,7 +17,12 @@ from pathlib import Path
 
 import msgspec
 
-from hitsend.engine.models.download import Checkpoint, PartialFile, ReportProgress, require_space
+from hitsend.engine.models.partial_file import (
+    Checkpoint,
+    PartialFile,
+    ReportProgress,
+    require_space,
+)
 from hitsend.errors import ModelBroken
 
 PIP = (sys.executable, "-P", "-m", "pip")
