@@ -34,7 +34,7 @@ from hitsend.server.routes import (
     users,
 )
 from hitsend.server.routes import prompts as prompt_routes
-from hitsend.store import audit
+from hitsend.store import audit_events
 from hitsend.store import prompts as prompt_rows
 from hitsend.wire import delta, json_patch, problem, responses, send, side_events, socket
 from hitsend.wire.message import WireMessage
@@ -73,7 +73,8 @@ RESPONSES: Names = {
         if isinstance(struct, type) and struct.__module__ == responses.__name__
     },
     "Allowance": responses.RemainingLimits,
-    "AuditEntry": audit.AuditEntry,
+    "AuditEntry": store.AuditEntry,
+    "AuditEvent": audit_events.AnyAuditEvent,
     "Carry": delta.Carry,
     "Challenge": responses.ChatRequirements,
     "Completions": autocompletions.Completions,

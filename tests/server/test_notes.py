@@ -8,7 +8,7 @@ from tests.server.direct_chat import DirectChat, open_direct_chat
 from hitsend.engine import Script
 from hitsend.messages import Sampling
 from hitsend.prompts import shipped_prompts
-from hitsend.store import Profile
+from hitsend.store import COMMAND_LINE, Profile
 
 CALL = '<tool_call>{"name":"remember","arguments":{"text":"my bread is rye"}}</tool_call>'
 
@@ -57,12 +57,11 @@ async def test_notes_about_memories_take_part_in_experiments(
 ) -> None:
     async with open_direct_chat(tmp_path, 8000) as chat:
         store = chat.app.services.store
-        root = await store.accounts.create("root", "", "admin")
         version = await store.prompts.add(
-            name, shipped_prompts()[name].template + ".", "n", root.id
+            name, shipped_prompts()[name].template + ".", "n", COMMAND_LINE
         )
         compared = await store.experiments.start(
-            name, (shipped_prompts()[name].version, version), root.id
+            name, (shipped_prompts()[name].version, version), COMMAND_LINE
         )
         await chat.send(question)
         [used] = [used for used in chat.seen.prompts if used.name == name]

@@ -11,6 +11,7 @@ from hitsend.engine import Prompt, ScriptedEngine
 from hitsend.messages import Message, Tool
 from hitsend.prompts import shipped_prompts
 from hitsend.settings import Settings
+from hitsend.store import COMMAND_LINE
 
 PROMPTS = "/backend-api/admin/prompts"
 EXPERIMENTS = "/backend-api/admin/experiments"
@@ -136,9 +137,9 @@ async def test_a_version_that_cannot_be_rendered_is_not_active(world: World) -> 
     """As after an upgrade: written for slots that no longer exist."""
     ada = await world.someone("ada", "admin")
     store = world.app.services.store
-    gone = await store.prompts.add("system", "{{ instructions }}{{ once }}", "", ada.user_id)
+    gone = await store.prompts.add("system", "{{ instructions }}{{ once }}", "", COMMAND_LINE)
     fitting = await write_version(ada)
-    await store.prompts.choose("system", ada.user_id, version=gone)
+    await store.prompts.choose("system", COMMAND_LINE, version=gone)
     system = await line(ada)
     assert system["active"] == SHIPPED
     assert system["misfits"] == {str(gone): "Line 1: there is no slot `once`."}
@@ -246,7 +247,7 @@ async def test_the_winner_of_an_experiment_becomes_active(world: World) -> None:
 async def test_a_shipped_version_of_another_release_cannot_win(world: World) -> None:
     ada = await world.someone("ada", "admin")
     experiments, before = world.app.services.store.experiments, SHIPPED + 7
-    started = await experiments.start("system", (before, await write_version(ada)), ada.user_id)
+    started = await experiments.start("system", (before, await write_version(ada)), COMMAND_LINE)
     lost = await ada.http.post(f"{EXPERIMENTS}/{started.id}/end", json={"winner": before})
     assert lost.status_code == 404
     ended = await ada.http.post(f"{EXPERIMENTS}/{started.id}/end", json={"winner": None})
@@ -291,16 +292,18 @@ async def test_every_change_is_in_the_audit_log_and_no_text_is(world: World) -> 
     started = await experiment(ada, SHIPPED, version)
     await ada.http.post(f"{EXPERIMENTS}/{started['id']}/end", json={"winner": SHIPPED})
     log = await ada.http.get("/backend-api/admin/audit")
-    assert [(one["name"], one["action"], one["subject"]) for one in log.json()["items"]] == [
-        ("ada", "experiment.ended", "system"),
-        ("ada", "experiment.started", "system"),
-        ("ada", "prompt.decoding", "system"),
-        ("ada", "prompt.activated", "system"),
-        ("ada", "prompt.written", "system"),
+    prompt = {"prompt": "system"}
+    ids = prompt | {"experiment_id": started["id"]}
+    entries = log.json()["items"]
+    assert [(one["actor_name"], one["event"]) for one in entries] == [
+        ("ada", {"kind": "ExperimentEnded", **ids, "winner": SHIPPED}),
+        ("ada", {"kind": "ExperimentStarted", **ids, "versions": [SHIPPED, version]}),
+        ("ada", {"kind": "PromptSamplingChanged", **prompt, "sampling": {"temperature": 0.1}}),
+        ("ada", {"kind": "PromptActivated", **prompt, "version": version}),
+        ("ada", {"kind": "PromptWritten", **prompt, "version": version}),
     ]
     assert "pirate" not in log.text
-    first, *_, last = log.json()["items"]
-    assert first["detail"] == {"experiment": started["id"], "winner": str(SHIPPED)}
+    last = entries[-1]
     older = await ada.http.get(f"/backend-api/admin/audit?before={last['position'] + 1}&limit=5")
     assert older.json()["items"] == [last]
 

@@ -13,7 +13,9 @@ from starlette.websockets import WebSocket
 
 from hitsend.errors import Refused, TooLarge
 from hitsend.server.app import App
+from hitsend.server.auth.actor import actor_of
 from hitsend.server.auth.identify import Identity
+from hitsend.store import Actor
 from hitsend.wire.body import decode_body
 
 T = TypeVar("T")
@@ -52,6 +54,11 @@ class Call:
     @property
     def user_id(self) -> str:
         return self.identity.user.id
+
+    @property
+    def actor(self) -> Actor:
+        """The caller, as the audit log records them."""
+        return actor_of(self.request, self.caller)
 
     @property
     def request_id(self) -> str:

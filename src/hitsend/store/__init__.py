@@ -5,6 +5,8 @@ their user id: another person's rows are not found.
 """
 
 from hitsend.store.accounts import Accounts
+from hitsend.store.audit import NO_FILTER, AuditEntry, AuditFilter
+from hitsend.store.audit_events import COMMAND_LINE, SERVER, Actor
 from hitsend.store.change_log import ChangeLog
 from hitsend.store.conversations import Conversations
 from hitsend.store.feedback import AnswerFeedback
@@ -56,7 +58,13 @@ from hitsend.store.store import Store
 from hitsend.store.turns import Turns
 
 __all__ = [
+    "COMMAND_LINE",
+    "NO_FILTER",
+    "SERVER",
     "AccountRole",
+    "Actor",
+    "AuditEntry",
+    "AuditFilter",
     "Accounts",
     "AnswerFeedback",
     "ApiKey",

@@ -5,6 +5,7 @@ from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, delete, func, select, update
 
 from hitsend.errors import Conflict
+from hitsend.store.audit import erase_names
 from hitsend.store.context_schema import memories
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.erase_in_batches import (
@@ -117,6 +118,7 @@ class Accounts(Users, Sessions, Keys, Invites):
         await erase_turns(self._database, turns.c.user_id == user_id)
         await erase_usage(self._database, user_id)
         await erase_memories(self._database, memories.c.user_id == user_id)
+        await self._database.write(lambda connection: erase_names(connection, user_id))
         await erase_in_batches(self._database, delete(users).where(users.c.id == user_id))
 
     def _disable(self, connection: Connection, user_id: str) -> None:

@@ -3,6 +3,7 @@ log."""
 
 from sqlalchemy import (
     Column,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -14,6 +15,7 @@ from sqlalchemy import (
 )
 
 from hitsend.messages import Sampling
+from hitsend.store.audit_events import Via
 from hitsend.store.rows import MemoryOrigin
 from hitsend.store.schema import Json, LiteralText, metadata, part_of
 
@@ -154,17 +156,38 @@ class TrialColumns(TypedColumns):
 trials = Table("trials", metadata, TrialColumns)
 
 
-class AuditColumns(TypedColumns):
-    """Changes that affect everyone. Entries are never deleted."""
+class AuditLogColumns(TypedColumns):
+    """Entries are appended. Triggers refuse updates, and deletions of entries younger than those
+    whose end the log itself has recorded."""
 
     position: Named[int] = Column(Integer, primary_key=True)
-    at: Named[float]
-    user_id: Named[str | None] = Column(
-        Text, ForeignKey("users.id", ondelete="SET NULL"), index=True
-    )
-    action: Named[str] = Column(Text)
-    subject: Named[str] = Column(Text)
-    detail: Named[dict[str, str]] = Column(Json(dict[str, str]))
+    at: Named[float] = Column(Double, index=True)
+    kind: Named[str] = Column(Text, index=True)
+    actor_id: Named[str | None] = Column(Text, index=True)
+    actor_name: Named[str | None] = Column(Text)
+    """The hash of a row of `audit_names`, as in `subject_name`."""
+    subject_id: Named[str | None] = Column(Text, index=True)
+    subject_name: Named[str | None] = Column(Text)
+    via: Named[Via] = Column(LiteralText[Via]())
+    address: Named[str] = Column(Text)
+    session_id: Named[str | None] = Column(Text)
+    key_id: Named[str | None] = Column(Text)
+    agent: Named[str] = Column(Text)
+    event: Named[str] = Column(Text)
+    """JSON, kept as text because the hash covers these very bytes."""
+    hash: Named[bytes] = Column(LargeBinary)
 
 
-audit = Table("audit", metadata, AuditColumns)
+audit_log = Table("audit_log", metadata, AuditLogColumns)
+
+
+class AuditNameColumns(TypedColumns):
+    """Names of accounts as they were. Those of a deleted account are erased."""
+
+    hash: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, index=True)
+    name: Named[str] = Column(Text)
+    salt: Named[bytes] = Column(LargeBinary)
+
+
+audit_names = Table("audit_names", metadata, AuditNameColumns)

@@ -12,6 +12,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -150,6 +151,24 @@ class Database:
         if self._writer is None:
             raise StoreDown("The database is closed.")
         return self._writer
+
+
+@contextmanager
+def open_read_only(path: Path) -> Iterator[Connection]:
+    """Yields a connection that sees one state of the file, whether a server runs or not. It writes
+    nothing and blocks nobody. Raises StoreDown."""
+    url = URL.create(
+        "sqlite", database=f"{path.absolute().as_uri()}?mode=ro", query={"uri": "true"}
+    )
+    engine = create_engine(url, hide_parameters=True, connect_args={"isolation_level": None})
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN").close())
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except (DBAPIError, sqlite3.Error) as error:
+        raise _translate(error) from error
+    finally:
+        engine.dispose()
 
 
 class HasDatabase(Protocol):

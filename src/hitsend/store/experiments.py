@@ -12,7 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 from hitsend.errors import Conflict, NotFound, Refused
 from hitsend.messages import Rating, UsedPrompt
-from hitsend.store.audit import Change, record
+from hitsend.store.audit import record
+from hitsend.store.audit_events import Actor, ExperimentEnded, ExperimentStarted
 from hitsend.store.context_schema import experiments, trials
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.prompts import FIRST_OWN, Prompts, set_version
@@ -55,34 +56,33 @@ class Experiments:
     def get(self, connection: Connection, experiment_id: str) -> Experiment:
         return _get_experiment(connection, experiment_id)
 
-    async def start(self, prompt: str, versions: tuple[int, ...], user_id: str) -> Experiment:
+    async def start(self, prompt: str, versions: tuple[int, ...], by: Actor) -> Experiment:
         """Raises Conflict if an experiment with this prompt is running."""
         now = self._database.now()
         new = Experiment(str(uuid4()), prompt, versions, now, None, None)
-        await self._start(new, user_id)
+        await self._start(new, by)
         self._prompts.invalidate()
         return new
 
     @writes
-    def _start(self, connection: Connection, new: Experiment, user_id: str) -> None:
+    def _start(self, connection: Connection, new: Experiment, by: Actor) -> None:
         try:
             connection.execute(insert(experiments).values(msgspec.structs.asdict(new)))
         except IntegrityError:
             raise Conflict("An experiment with this prompt is under way.") from None
-        detail = {"experiment": new.id, "versions": ", ".join(map(str, new.versions))}
-        change = Change(user_id, "experiment.started", new.prompt, detail)
-        record(connection, change, new.started_at)
+        started = ExperimentStarted(new.id, new.prompt, new.versions)
+        record(connection, started, by, new.started_at)
 
-    async def end(self, experiment_id: str, winner: int | None, user_id: str) -> Experiment:
+    async def end(self, experiment_id: str, winner: int | None, by: Actor) -> Experiment:
         """Makes the winner the active version. Without one, the version before the experiment
         stays active."""
-        ended = await self._end(experiment_id, winner, user_id)
+        ended = await self._end(experiment_id, winner, by)
         self._prompts.invalidate()
         return ended
 
     @writes
     def _end(
-        self, connection: Connection, experiment_id: str, winner: int | None, user_id: str
+        self, connection: Connection, experiment_id: str, winner: int | None, by: Actor
     ) -> Experiment:
         now = self._database.now()
         experiment = _get_experiment(connection, experiment_id)
@@ -92,9 +92,8 @@ class Experiments:
         if winner is not None:
             chosen = winner if winner >= FIRST_OWN else None
             set_version(connection, experiment.prompt, chosen, now)
-        detail = {"experiment": experiment_id, "winner": str(winner) if winner else "none"}
-        change = Change(user_id, "experiment.ended", experiment.prompt, detail)
-        record(connection, change, now)
+        ended = ExperimentEnded(experiment_id, experiment.prompt, winner)
+        record(connection, ended, by, now)
         return msgspec.structs.replace(experiment, ended_at=now, winner=winner)
 
     @reads

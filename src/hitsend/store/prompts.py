@@ -15,7 +15,13 @@ from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.errors import Conflict
 from hitsend.messages import Sampling
-from hitsend.store.audit import Change, record
+from hitsend.store.audit import record
+from hitsend.store.audit_events import (
+    Actor,
+    PromptActivated,
+    PromptSamplingChanged,
+    PromptWritten,
+)
 from hitsend.store.context_schema import experiments, prompt_choices, prompt_versions
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.schema import users
@@ -74,38 +80,37 @@ class Prompts:
         return _read_templates(connection, name, {version}).get(version)
 
     @writes
-    def add(self, connection: Connection, name: str, template: str, note: str, user_id: str) -> int:
+    def add(self, connection: Connection, name: str, template: str, note: str, by: Actor) -> int:
         """Stores a new version, which is not active yet."""
         is_it = prompt_versions.c.name == name
         query = select(func.count(), func.max(prompt_versions.c.version)).where(is_it)
         num_versions, newest = connection.execute(query).one()
         if num_versions >= MAX_VERSIONS:
             raise Conflict(f"There are {MAX_VERSIONS} versions, the most there can be.")
-        version = newest + 1 if newest else FIRST_OWN
+        version, now = newest + 1 if newest else FIRST_OWN, self._database.now()
         connection.execute(
             insert(prompt_versions).values(
                 name=name,
                 version=version,
                 template=template,
                 note=note,
-                created_by=user_id,
-                created_at=self._database.now(),
+                created_by=by.user_id,
+                created_at=now,
             )
         )
-        change = Change(user_id, "prompt.written", name, {"version": str(version)})
-        record(connection, change, self._database.now())
+        record(connection, PromptWritten(name, version), by, now)
         return version
 
     async def choose(
         self,
         name: str,
-        user_id: str,
+        by: Actor,
         *,
         version: int | None | UnsetType = UNSET,
         sampling: Sampling | None | UnsetType = UNSET,
     ) -> None:
         """Changes the active version or sampling. None is the shipped one."""
-        await self._choose(name, user_id, version, sampling)
+        await self._choose(name, by, version, sampling)
         self.invalidate()
 
     @writes
@@ -113,7 +118,7 @@ class Prompts:
         self,
         connection: Connection,
         name: str,
-        user_id: str,
+        by: Actor,
         version: int | None | UnsetType,
         sampling: Sampling | None | UnsetType,
     ) -> None:
@@ -121,12 +126,11 @@ class Prompts:
         if version is not UNSET:
             _check_can_choose(connection, name)
             set_version(connection, name, version, now)
-            detail = {"version": "shipped" if version is None else str(version)}
-            record(connection, Change(user_id, "prompt.activated", name, detail), now)
+            record(connection, PromptActivated(name, version), by, now)
         if sampling is not UNSET:
             _set_choice(connection, name, {"sampling": sampling}, now)
-            detail = {"sampling": "shipped" if sampling is None else _describe_sampling(sampling)}
-            record(connection, Change(user_id, "prompt.decoding", name, detail), now)
+            explicit = sampling.explicit if sampling else None
+            record(connection, PromptSamplingChanged(name, explicit), by, now)
 
     async def overrides(self) -> Mapping[str, PromptOverride]:
         """Returns overrides by prompt name. A prompt without one uses the shipped version."""
@@ -177,10 +181,6 @@ def _read_templates(connection: Connection, name: str, versions: set[int]) -> Ma
         prompt_versions.c.name == name, prompt_versions.c.version.in_(versions)
     )
     return dict(connection.execute(query).all())
-
-
-def _describe_sampling(sampling: Sampling) -> str:
-    return msgspec.json.encode(sampling.explicit).decode()
 
 
 RUNNING = experiments.c.ended_at.is_(None)

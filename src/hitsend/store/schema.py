@@ -34,7 +34,7 @@ from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
 from hitsend.store.rows import AccountRole, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0007"
+HEAD = "0010"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")

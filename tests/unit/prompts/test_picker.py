@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from hitsend.messages import Sampling
 from hitsend.prompts import shipped_prompts
 from hitsend.prompts.picker import PromptPicker, pick_variant
-from hitsend.store import Store, User
+from hitsend.store import COMMAND_LINE, Store, User
 from hitsend.store.database import Database
 from hitsend.store.prompts import Prompts
 
@@ -42,11 +42,11 @@ async def render_system(store: Store, user_id: str = "") -> str:
 
 async def test_the_shipped_version_is_used_until_another_is_chosen(store: Store, ada: User) -> None:
     assert await render_system(store) == "Hi."
-    version = await store.prompts.add("system", OWN, "", ada.id)
+    version = await store.prompts.add("system", OWN, "", COMMAND_LINE)
     assert await render_system(store) == "Hi."
-    await store.prompts.choose("system", ada.id, version=version)
+    await store.prompts.choose("system", COMMAND_LINE, version=version)
     assert await render_system(store) == "Hi. Own."
-    await store.prompts.choose("system", ada.id, version=None)
+    await store.prompts.choose("system", COMMAND_LINE, version=None)
     assert await render_system(store) == "Hi."
 
 
@@ -65,14 +65,14 @@ class PausingDatabase(Database):
 async def test_a_choice_applies_at_once_despite_a_concurrent_read(
     store: Store, ada: User, tmp_path: Path
 ) -> None:
-    version = await store.prompts.add("system", OWN, "", ada.id)
+    version = await store.prompts.add("system", OWN, "", COMMAND_LINE)
     held = PausingDatabase(tmp_path / "hitsend.db", "normal", time.time)
     await held.open()
     prompts = Prompts(held)
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         before = tasks.create_task(prompts.overrides())
         await held.has_read.wait()
-        await prompts.choose("system", ada.id, version=version)
+        await prompts.choose("system", COMMAND_LINE, version=version)
         held.may_go.set()
     assert before.result() == {}
     assert (await prompts.overrides())["system"].version == version
@@ -82,8 +82,8 @@ async def test_a_choice_applies_at_once_despite_a_concurrent_read(
 async def test_a_version_with_unknown_slots_is_not_used(
     store: Store, ada: User, caplog: pytest.LogCaptureFixture
 ) -> None:
-    version = await store.prompts.add("system", "{{ instructions }}{{ bygone }}", "", ada.id)
-    await store.prompts.choose("system", ada.id, version=version)
+    version = await store.prompts.add("system", "{{ instructions }}{{ bygone }}", "", COMMAND_LINE)
+    await store.prompts.choose("system", COMMAND_LINE, version=version)
     for _ in range(3):
         picked = await PromptPicker(store).pick("system", ada.id)
         assert picked.used.version == shipped_prompts()["system"].version
@@ -94,9 +94,9 @@ async def test_a_version_with_unknown_slots_is_not_used(
 
 
 async def test_an_empty_user_takes_part_in_no_experiment(store: Store, ada: User) -> None:
-    first = await store.prompts.add("system", OWN, "", ada.id)
-    second = await store.prompts.add("system", OWN + "!", "", ada.id)
-    started = await store.experiments.start("system", (first, second), ada.id)
+    first = await store.prompts.add("system", OWN, "", COMMAND_LINE)
+    second = await store.prompts.add("system", OWN + "!", "", COMMAND_LINE)
+    started = await store.experiments.start("system", (first, second), COMMAND_LINE)
     assert await render_system(store) == "Hi."
     picked = await PromptPicker(store).pick("system", ada.id)
     assert picked.used.experiment_id == started.id
@@ -105,20 +105,20 @@ async def test_an_empty_user_takes_part_in_no_experiment(store: Store, ada: User
 
 async def test_a_missing_variant_is_not_recorded_as_a_trial(store: Store, ada: User) -> None:
     """As after an upgrade: version 999 was shipped with another hitsend."""
-    await store.experiments.start("system", (998, 999), ada.id)
+    await store.experiments.start("system", (998, 999), COMMAND_LINE)
     picked = await PromptPicker(store).pick("system", ada.id)
     assert picked.used.version == shipped_prompts()["system"].version
     assert not picked.used.experiment_id
 
 
 async def test_chosen_sampling_overrides_the_shipped_one(store: Store, ada: User) -> None:
-    await store.prompts.choose("title", ada.id, sampling=Sampling(max_tokens=12))
+    await store.prompts.choose("title", COMMAND_LINE, sampling=Sampling(max_tokens=12))
     sampling = (await PromptPicker(store).pick("title", ada.id)).sampling
     assert sampling == Sampling(temperature=0.0, max_tokens=12, stop=("\n",))
 
 
 async def test_beam_search_keeps_the_summarys_max_tokens(store: Store, ada: User) -> None:
-    await store.prompts.choose("summary", ada.id, sampling=Sampling(policy="beam"))
+    await store.prompts.choose("summary", COMMAND_LINE, sampling=Sampling(policy="beam"))
     sampling = (await PromptPicker(store).pick("summary", ada.id)).sampling
     assert sampling == Sampling(policy="beam", temperature=0.0, max_tokens=200)
 

@@ -2,6 +2,33 @@
 
 import type { Action, Ending, Role, Sampling, Section, Seen, Source, Span, Stamped, ToolCall, Usage } from './events.gen';
 
+export interface AccountCreated {
+	kind: 'AccountCreated';
+	user_id: string;
+	role: 'admin' | 'member';
+	invite_id: string | null;
+}
+
+export interface AccountDeleted {
+	kind: 'AccountDeleted';
+	user_id: string;
+}
+
+export interface AccountDisabled {
+	kind: 'AccountDisabled';
+	user_id: string;
+}
+
+export interface AccountEnabled {
+	kind: 'AccountEnabled';
+	user_id: string;
+}
+
+export interface AccountRenamed {
+	kind: 'AccountRenamed';
+	user_id: string;
+}
+
 export interface Ack {
 	type: 'ack';
 	topic_id: string;
@@ -29,12 +56,57 @@ export interface AnswerDelayed {
 export interface AuditEntry {
 	position: number;
 	at: number;
-	user_id: string | null;
-	name: string | null;
-	action: string;
-	subject: string;
-	detail: Record<string, string>;
+	actor_id: string | null;
+	actor_name: string | null;
+	subject_id: string | null;
+	subject_name: string | null;
+	via: 'api' | 'command line' | 'page' | 'server';
+	address: string;
+	session_id: string | null;
+	key_id: string | null;
+	agent: string;
+	event: AuditEvent;
+	hash: string;
 }
+
+export type AuditEvent =
+	| SignedIn
+	| SignInFailed
+	| SignedOut
+	| PasswordChanged
+	| AccountCreated
+	| AccountRenamed
+	| RoleChanged
+	| AccountDisabled
+	| AccountEnabled
+	| AccountDeleted
+	| GroupJoined
+	| GroupLeft
+	| GroupCreated
+	| GroupRenamed
+	| GroupDeleted
+	| InviteCreated
+	| InviteRevoked
+	| KeyCreated
+	| KeyDeleted
+	| LimitChanged
+	| PriceChanged
+	| ModelPulled
+	| ModelRemoved
+	| ShareCreated
+	| ShareRevoked
+	| ConversationsDeleted
+	| ConversationRestored
+	| MemoriesDeleted
+	| DataExported
+	| DataImported
+	| PromptWritten
+	| PromptActivated
+	| PromptSamplingChanged
+	| ExperimentStarted
+	| ExperimentEnded
+	| EntriesExpired
+	| EarlierChange;
 
 export interface Author {
 	role: Role;
@@ -187,6 +259,11 @@ export interface ConversationPage {
 	offset: number;
 }
 
+export interface ConversationRestored {
+	kind: 'ConversationRestored';
+	conversation_id: string;
+}
+
 export interface ConversationSummary {
 	id: string;
 	title: string;
@@ -197,6 +274,12 @@ export interface ConversationSummary {
 	folder_id: string | null;
 	snippet?: string;
 	message_id?: string;
+}
+
+export interface ConversationsDeleted {
+	kind: 'ConversationsDeleted';
+	num_conversations: number;
+	conversation_id: string | null;
 }
 
 export interface CreatedInvite {
@@ -217,6 +300,16 @@ export interface CreatedKey {
 export interface CreatedVersion {
 	name: string;
 	version: number;
+}
+
+export interface DataExported {
+	kind: 'DataExported';
+	content: 'account' | 'activity log' | 'memories';
+}
+
+export interface DataImported {
+	kind: 'DataImported';
+	num_conversations: number;
 }
 
 export interface DayUsage {
@@ -250,6 +343,19 @@ export interface Download {
 	problem: string | null;
 }
 
+export interface EarlierChange {
+	kind: 'EarlierChange';
+	action: string;
+	subject: string;
+	detail: Record<string, string>;
+}
+
+export interface EntriesExpired {
+	kind: 'EntriesExpired';
+	through: number;
+	hash: string;
+}
+
 export interface Envelope {
 	message: Message | null;
 	conversation_id: string;
@@ -275,6 +381,20 @@ export interface Experiment {
 	started_at: number;
 	ended_at: number | null;
 	winner: number | null;
+}
+
+export interface ExperimentEnded {
+	kind: 'ExperimentEnded';
+	experiment_id: string;
+	prompt: string;
+	winner: number | null;
+}
+
+export interface ExperimentStarted {
+	kind: 'ExperimentStarted';
+	experiment_id: string;
+	prompt: string;
+	versions: number[];
 }
 
 export interface Failure {
@@ -315,6 +435,37 @@ export interface Group {
 	num_people: number;
 }
 
+export interface GroupCreated {
+	kind: 'GroupCreated';
+	group_id: string;
+	group: string;
+}
+
+export interface GroupDeleted {
+	kind: 'GroupDeleted';
+	group_id: string;
+	group: string;
+}
+
+export interface GroupJoined {
+	kind: 'GroupJoined';
+	user_id: string;
+	group_id: string;
+	group: string;
+}
+
+export interface GroupLeft {
+	kind: 'GroupLeft';
+	user_id: string;
+}
+
+export interface GroupRenamed {
+	kind: 'GroupRenamed';
+	group_id: string;
+	before: string;
+	group: string;
+}
+
 export interface GroupUsage {
 	num_turns: number;
 	num_input_tokens: number;
@@ -349,6 +500,17 @@ export interface Invite {
 	used_by: string | null;
 }
 
+export interface InviteCreated {
+	kind: 'InviteCreated';
+	invite_id: string;
+	role: 'admin' | 'member';
+}
+
+export interface InviteRevoked {
+	kind: 'InviteRevoked';
+	invite_id: string;
+}
+
 export interface Items {
 	items: unknown[];
 }
@@ -360,6 +522,20 @@ export interface Key {
 	label: string;
 	created_at: number;
 	last_used_at: number | null;
+}
+
+export interface KeyCreated {
+	kind: 'KeyCreated';
+	user_id: string;
+	key_id: string;
+	prefix: string;
+}
+
+export interface KeyDeleted {
+	kind: 'KeyDeleted';
+	user_id: string;
+	key_id: string;
+	prefix: string;
 }
 
 export interface KeyItem {
@@ -395,6 +571,15 @@ export interface Limit {
 	tokens_per_day: number | null;
 }
 
+export interface LimitChanged {
+	kind: 'LimitChanged';
+	scope: LimitScope;
+	target: string;
+	before: Limit | null;
+	after: Limit | null;
+	user_id: string | null;
+}
+
 export interface LimitItem {
 	scope: LimitScope;
 	target: string;
@@ -424,6 +609,11 @@ export interface Mean {
 }
 
 export type Measure = 'liked' | 'declined' | 'answer_tokens' | 'input_tokens' | 'first_word_ms' | 'seconds';
+
+export interface MemoriesDeleted {
+	kind: 'MemoriesDeleted';
+	num_memories: number;
+}
 
 export interface Memory {
 	id: string;
@@ -520,6 +710,16 @@ export interface ModelPrice {
 	output: number;
 }
 
+export interface ModelPulled {
+	kind: 'ModelPulled';
+	model: string;
+}
+
+export interface ModelRemoved {
+	kind: 'ModelRemoved';
+	model: string;
+}
+
 export interface ModelUsage {
 	num_turns: number;
 	num_input_tokens: number;
@@ -593,6 +793,11 @@ export interface PartsLeftOut {
 	other: number;
 }
 
+export interface PasswordChanged {
+	kind: 'PasswordChanged';
+	user_id: string;
+}
+
 export interface Percentiles {
 	p50: number | null;
 	p95: number | null;
@@ -657,6 +862,12 @@ export interface Price {
 	output: number;
 }
 
+export interface PriceChanged {
+	kind: 'PriceChanged';
+	model: string;
+	is_removed: boolean;
+}
+
 export interface Prices {
 	currency: string;
 	items: ModelPrice[];
@@ -692,9 +903,21 @@ export interface Prompt {
 	experiment: RunningExperiment | null;
 }
 
+export interface PromptActivated {
+	kind: 'PromptActivated';
+	prompt: string;
+	version: number | null;
+}
+
 export interface PromptChoice {
 	version?: number | null;
 	sampling?: Partial<Sampling> | null;
+}
+
+export interface PromptSamplingChanged {
+	kind: 'PromptSamplingChanged';
+	prompt: string;
+	sampling: Record<string, unknown> | null;
 }
 
 export interface PromptText {
@@ -707,6 +930,12 @@ export interface PromptText {
 	about: string;
 	is_in_chat: boolean;
 	is_decoded: boolean;
+}
+
+export interface PromptWritten {
+	kind: 'PromptWritten';
+	prompt: string;
+	version: number;
 }
 
 export interface ProofOfWork {
@@ -787,6 +1016,12 @@ export interface ResumeToken {
 	turn_exchange_id: string;
 	expires_at: number;
 	kind: 'topic';
+}
+
+export interface RoleChanged {
+	kind: 'RoleChanged';
+	user_id: string;
+	role: 'admin' | 'member';
 }
 
 export interface Running {
@@ -887,6 +1122,16 @@ export interface Share {
 	create_time: number;
 }
 
+export interface ShareCreated {
+	kind: 'ShareCreated';
+	conversation_id: string;
+}
+
+export interface ShareRevoked {
+	kind: 'ShareRevoked';
+	conversation_id: string;
+}
+
 export interface Shared {
 	title: string;
 	create_time: number;
@@ -904,6 +1149,24 @@ export type SideEvent =
 	| ResumeToken
 	| StreamResumed
 	| StreamSnapshot;
+
+export interface SignInFailed {
+	kind: 'SignInFailed';
+	user_id: string | null;
+	num_tries: number;
+}
+
+export interface SignedIn {
+	kind: 'SignedIn';
+	user_id: string;
+	method: 'first account' | 'invite' | 'password';
+}
+
+export interface SignedOut {
+	kind: 'SignedOut';
+	user_id: string;
+	session_id: string;
+}
 
 export interface Slot {
 	name: string;

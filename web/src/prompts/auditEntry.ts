@@ -4,28 +4,30 @@ import type { PromptWords } from '$/words/prompts';
 
 /** Falls back to the server's names for actions and details this page does not know. */
 export function describeAuditEntry(
-	{ name, action, subject, detail, at }: AuditEntry,
+	{ actor_name, event, at }: AuditEntry,
 	all: PromptWords
 ): { title: string; details: string[] } {
 	const t = all.changes;
-	const verb = t.actions[action] ?? action;
+	const verb = t.actions[event.kind] ?? event.kind;
+	const subject = 'prompt' in event ? event.prompt : '';
 	const target = all.known[subject]?.name ?? subject;
-	const details = Object.entries(detail).flatMap(([key, value]) => {
-		if (key === 'experiment') return [];
-		if (value === 'shipped') return [t.shipped];
-		if (key === 'sampling') return [describeSampling(value)];
-		return [t.details[key]?.(value) ?? `${key}: ${value}`];
+	const details = Object.entries(event).flatMap(([key, value]) => {
+		if (['kind', 'prompt', 'experiment_id'].includes(key)) return [];
+		if (key === 'winner') return [t.details[key]?.(String(value ?? 'none')) ?? ''];
+		if (value === null) return [t.shipped];
+		if (key === 'sampling') return [describeSampling(value as Record<string, unknown>)];
+		return [t.details[key]?.(String(value)) ?? `${key}: ${String(value)}`];
 	});
 	return {
-		title: t.line(name ?? all.somebody, verb, target),
+		title: t.line(actor_name ?? all.somebody, verb, target),
 		details: [...details, formatTime(at)]
 	};
 }
 
-/** `sampling` is JSON. */
-function describeSampling(sampling: string): string {
-	const entries = Object.entries(JSON.parse(sampling) as Record<string, unknown>);
-	return entries.map(([name, value]) => `${name} ${String(value)}`).join(', ');
+function describeSampling(sampling: Record<string, unknown>): string {
+	return Object.entries(sampling)
+		.map(([name, value]) => `${name} ${String(value)}`)
+		.join(', ');
 }
 
 function formatTime(seconds: number): string {

@@ -3,6 +3,7 @@
 from hitsend.server.call import Endpoint, SocketEndpoint
 from hitsend.server.routes import (
     accounts,
+    audit,
     autocompletions,
     completions,
     context,
@@ -110,7 +111,7 @@ ROUTES: tuple[Endpoint, ...] = (
     experiments.start_experiment,
     experiments.get_experiment,
     experiments.end_experiment,
-    prompts.list_changes,
+    audit.list_entries,
     gate.issue_challenge,
     gate.exchange_challenge,
     gate.redeem_challenge,

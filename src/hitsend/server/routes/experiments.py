@@ -44,7 +44,7 @@ async def start_experiment(call: Call) -> Response:
     store, prompt = call.app.services.store, _find_compared_prompt(new)
     for version in new.versions:
         await check_version(prompt, version, store.prompts)
-    started = await store.experiments.start(new.prompt, new.versions, call.user_id)
+    started = await store.experiments.start(new.prompt, new.versions, call.actor)
     return json_response(started, 201)
 
 
@@ -66,7 +66,7 @@ async def end_experiment(call: Call) -> Response:
     experiment = await store.experiments.get(call.path_param("experiment_id"))
     if end.winner in experiment.versions and experiment.prompt in shipped_prompts():
         await check_version(shipped_prompts()[experiment.prompt], end.winner, store.prompts)
-    return json_response(await store.experiments.end(experiment.id, end.winner, call.user_id))
+    return json_response(await store.experiments.end(experiment.id, end.winner, call.actor))
 
 
 def _find_compared_prompt(new: NewExperiment) -> PromptText:

@@ -36,7 +36,6 @@ from hitsend.store.prompts import (
 from hitsend.wire.responses import Items
 
 MAX_BYTES = 262_144
-MAX_CHANGES = 100
 NOT_DECODED = "A note has no answer of its own. Choose how chats are decoded with `system`."
 
 
@@ -110,7 +109,7 @@ async def write_version(call: Call) -> Response:
     check_template(prompt, template)
     render_chat(with_template(prompt, FIRST_OWN, template), samples(prompt))
     store = call.app.services.store.prompts
-    version = await store.add(prompt.name, template, canonicalize(new.note).strip(), call.user_id)
+    version = await store.add(prompt.name, template, canonicalize(new.note).strip(), call.actor)
     return json_response(CreatedVersion(prompt.name, version), 201)
 
 
@@ -124,7 +123,7 @@ async def set_version(call: Call) -> Response:
     if isinstance(version, int):
         await check_version(prompt, version, store)
         version = None if version == prompt.version else version
-    await store.choose(prompt.name, call.user_id, version=version, sampling=choice.sampling)
+    await store.choose(prompt.name, call.actor, version=version, sampling=choice.sampling)
     return Response(status_code=NO_CONTENT)
 
 
@@ -138,15 +137,6 @@ async def try_template(call: Call) -> Response:
     messages = render_chat(with_template(prompt, FIRST_OWN, template), values)
     rendered = tuple(RenderedMessage(message.role, message.text) for message in messages)
     return json_response(RenderedPrompt("\n\n".join(one.text for one in rendered), rendered))
-
-
-@endpoint("GET", "/backend-api/admin/audit", Access.ADMIN)
-async def list_changes(call: Call) -> Response:
-    """List changes of prompts and experiments with their authors, newest first."""
-    limit = call.query_int("limit", 50, maximum=MAX_CHANGES)
-    before = call.query_int("before", 0, maximum=2**53)
-    audit = call.app.services.store.audit
-    return json_response(Items(await audit.list(before=before, limit=limit)))
 
 
 async def check_version(prompt: PromptText, version: int, store: Prompts) -> None:

@@ -241,11 +241,11 @@ export const prompts: PromptWords = {
 		older: 'Ältere Änderungen',
 		end: 'Älteres gibt es nicht.',
 		actions: {
-			'prompt.written': 'Fassung geschrieben',
-			'prompt.activated': 'Fassung aktiviert',
-			'prompt.decoding': 'Dekodierung geändert',
-			'experiment.started': 'Vergleich begonnen',
-			'experiment.ended': 'Vergleich beendet'
+			PromptWritten: 'Fassung geschrieben',
+			PromptActivated: 'Fassung aktiviert',
+			PromptSamplingChanged: 'Dekodierung geändert',
+			ExperimentStarted: 'Vergleich begonnen',
+			ExperimentEnded: 'Vergleich beendet'
 		},
 		line: (name, action, subject) => `${name}: ${action}, ${subject}`,
 		details: {

@@ -213,11 +213,11 @@ export const prompts = {
 		older: 'Older changes',
 		end: 'There is nothing older.',
 		actions: {
-			'prompt.written': 'wrote a version of',
-			'prompt.activated': 'activated a version of',
-			'prompt.decoding': 'changed the decoding of',
-			'experiment.started': 'began to compare versions of',
-			'experiment.ended': 'ended the comparison of'
+			PromptWritten: 'wrote a version of',
+			PromptActivated: 'activated a version of',
+			PromptSamplingChanged: 'changed the decoding of',
+			ExperimentStarted: 'began to compare versions of',
+			ExperimentEnded: 'ended the comparison of'
 		} as Record<string, string | undefined>,
 		line: (name: string, action: string, subject: string) => `${name} ${action} ${subject}`,
 		details: {

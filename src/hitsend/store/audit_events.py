@@ -1,0 +1,305 @@
+"""Everything the audit log can record, and who did it.
+
+An entry has ids, numbers and names of hitsend's own things: no text that people wrote to models, no
+passwords, keys or links. Names of people are kept apart (`audit.py`), so that they can be erased.
+
+Entries are read back for years: a new field has a default, and no kind or field is ever renamed.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from hitsend.store.limit_rows import Limit
+from hitsend.store.rows import AccountRole, LimitScope
+
+Via: TypeAlias = Literal["page", "api", "command line", "server"]
+
+
+class Actor(Struct, frozen=True):
+    """Who did something, and from where."""
+
+    via: Via
+    user_id: str | None = None
+    """None on the command line, for the server itself, and for someone who is not signed in."""
+    address: str = ""
+    session_id: str | None = None
+    key_id: str | None = None
+    agent: str = ""
+    """The browser or program, such as `Firefox`."""
+
+
+SERVER = Actor("server")
+COMMAND_LINE = Actor("command line")
+
+
+class AuditEvent(Struct, frozen=True, tag_field="kind", tag=True):
+    """Something that happened."""
+
+
+class UserEvent(AuditEvent, frozen=True):
+    """Something that happened to an account."""
+
+    user_id: str
+
+
+# Signing in
+
+
+class SignedIn(UserEvent, frozen=True):
+    method: Literal["password", "invite", "first account"]
+
+
+class SignInFailed(AuditEvent, frozen=True):
+    """Tries with a wrong name or password. The first one at an account from an address is recorded
+    at once; further ones within some minutes are counted and recorded as one entry."""
+
+    user_id: str | None
+    """None for a name nobody has. The name itself is not recorded: it may be a password."""
+    num_tries: int = 1
+
+
+class SignedOut(UserEvent, frozen=True):
+    session_id: str
+    """The session that ended: the caller's own, or that of another browser of theirs."""
+
+
+class PasswordChanged(UserEvent, frozen=True):
+    pass
+
+
+# Accounts
+
+
+class AccountCreated(UserEvent, frozen=True):
+    role: AccountRole
+    invite_id: str | None = None
+
+
+class AccountRenamed(UserEvent, frozen=True):
+    """The entry has the new name, and the old one as its actor's."""
+
+
+class RoleChanged(UserEvent, frozen=True):
+    role: AccountRole
+
+
+class AccountDisabled(UserEvent, frozen=True):
+    pass
+
+
+class AccountEnabled(UserEvent, frozen=True):
+    pass
+
+
+class AccountDeleted(UserEvent, frozen=True):
+    pass
+
+
+class GroupJoined(UserEvent, frozen=True):
+    group_id: str
+    group: str
+
+
+class GroupLeft(UserEvent, frozen=True):
+    pass
+
+
+class GroupCreated(AuditEvent, frozen=True):
+    group_id: str
+    group: str
+
+
+class GroupRenamed(AuditEvent, frozen=True):
+    group_id: str
+    before: str
+    group: str
+
+
+class GroupDeleted(AuditEvent, frozen=True):
+    group_id: str
+    group: str
+
+
+class InviteCreated(AuditEvent, frozen=True):
+    invite_id: str
+    role: AccountRole
+
+
+class InviteRevoked(AuditEvent, frozen=True):
+    invite_id: str
+
+
+# Keys, limits, prices
+
+
+class KeyCreated(UserEvent, frozen=True):
+    key_id: str
+    prefix: str
+    """The key's first letters, which its owner's list of keys shows too."""
+
+
+class KeyDeleted(UserEvent, frozen=True):
+    key_id: str
+    prefix: str
+
+
+class LimitChanged(AuditEvent, frozen=True):
+    scope: LimitScope
+    target: str
+    """A group's name, or a key's first letters."""
+    before: Limit | None
+    after: Limit | None
+    """None where it was removed."""
+    user_id: str | None = None
+    """The person it is for, or the owner of the key."""
+
+
+class PriceChanged(AuditEvent, frozen=True):
+    model: str
+    is_removed: bool = False
+
+
+# Models
+
+
+class ModelPulled(AuditEvent, frozen=True):
+    """Its download was started."""
+
+    model: str
+
+
+class ModelRemoved(AuditEvent, frozen=True):
+    model: str
+
+
+# Conversations and data
+
+
+class ShareCreated(AuditEvent, frozen=True):
+    """The share's own id is not recorded: it is the link."""
+
+    conversation_id: str
+
+
+class ShareRevoked(AuditEvent, frozen=True):
+    conversation_id: str
+
+
+class ConversationsDeleted(AuditEvent, frozen=True):
+    num_conversations: int
+    conversation_id: str | None = None
+    """Of a single one."""
+
+
+class ConversationRestored(AuditEvent, frozen=True):
+    conversation_id: str
+
+
+class MemoriesDeleted(AuditEvent, frozen=True):
+    num_memories: int
+
+
+class DataExported(AuditEvent, frozen=True):
+    content: Literal["account", "memories", "activity log"]
+
+
+class DataImported(AuditEvent, frozen=True):
+    num_conversations: int
+
+
+# Prompts
+
+
+class PromptWritten(AuditEvent, frozen=True):
+    prompt: str
+    version: int
+
+
+class PromptActivated(AuditEvent, frozen=True):
+    prompt: str
+    version: int | None
+    """None for the shipped one."""
+
+
+class PromptSamplingChanged(AuditEvent, frozen=True):
+    prompt: str
+    sampling: dict[str, Any] | None
+    """None for the shipped one."""
+
+
+class ExperimentStarted(AuditEvent, frozen=True):
+    experiment_id: str
+    prompt: str
+    versions: tuple[int, ...]
+
+
+class ExperimentEnded(AuditEvent, frozen=True):
+    experiment_id: str
+    prompt: str
+    winner: int | None
+
+
+# The log itself
+
+
+class EntriesExpired(AuditEvent, frozen=True):
+    """Entries were older than they are kept. The chain goes on from the hash of the last one."""
+
+    through: int
+    """Entries up to this position were removed."""
+    hash: str
+
+
+class EarlierChange(AuditEvent, frozen=True):
+    """A change in a form that only an earlier version recorded."""
+
+    action: str
+    subject: str
+    detail: dict[str, str]
+
+
+AnyAuditEvent: TypeAlias = (
+    SignedIn
+    | SignInFailed
+    | SignedOut
+    | PasswordChanged
+    | AccountCreated
+    | AccountRenamed
+    | RoleChanged
+    | AccountDisabled
+    | AccountEnabled
+    | AccountDeleted
+    | GroupJoined
+    | GroupLeft
+    | GroupCreated
+    | GroupRenamed
+    | GroupDeleted
+    | InviteCreated
+    | InviteRevoked
+    | KeyCreated
+    | KeyDeleted
+    | LimitChanged
+    | PriceChanged
+    | ModelPulled
+    | ModelRemoved
+    | ShareCreated
+    | ShareRevoked
+    | ConversationsDeleted
+    | ConversationRestored
+    | MemoriesDeleted
+    | DataExported
+    | DataImported
+    | PromptWritten
+    | PromptActivated
+    | PromptSamplingChanged
+    | ExperimentStarted
+    | ExperimentEnded
+    | EntriesExpired
+    | EarlierChange
+)
+
+
+def subject_id(event: AuditEvent) -> str | None:
+    """Returns the id of the account that the event is about."""
+    return event.user_id if isinstance(event, UserEvent | SignInFailed | LimitChanged) else None
