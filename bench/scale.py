@@ -134,7 +134,14 @@ async def measure_server(server: Server) -> dict[str, Cost]:
         "search, common word": await measure_calls(server, lambda _: search(COMMON_WORD)),
         "send, new": await measure_calls(server, lambda n: send(server.chat, f"Tell me of {n}.")),
         "send, later": await measure_calls(server, send_later),
+        "send, later, indexed": await measure_indexed(server, send_later),
     }
+
+
+async def measure_indexed(server: Server, call: Callable[[int], Awaitable[object]]) -> Cost:
+    """Once everything that the conversation had before the first call is indexed for recall."""
+    await machine.until_idle(server.pid)
+    return await measure_calls(server, call)
 
 
 async def measure(name: str, args: argparse.Namespace) -> dict[str, Cost]:

@@ -38,7 +38,7 @@ async def stored_counts(chat: DirectChat) -> list[object]:
         await store.conversations.get(*theirs),
         await store.turns.find_newest(*theirs),
         await store.summaries.list(*theirs),
-        await store.exchanges.without_vectors(*theirs, "words-1", 100),
+        await store.exchanges.vectors(*theirs, "words-1"),
         await store.memories.read_all_texts(chat.user_id),
     ]
 

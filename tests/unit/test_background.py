@@ -1,10 +1,11 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
-from hitsend.background import Background
+from hitsend.background import REST_S, Background
 
 
 @pytest.fixture
@@ -60,3 +61,52 @@ async def test_a_failed_job_is_dropped_and_the_next_one_runs() -> None:
     await background.until_idle()
     running.cancel()
     assert done == ["b"]
+
+
+async def test_a_job_with_more_to_do_lets_the_others_run_first_and_rests(
+    background: Background,
+) -> None:
+    done: list[str] = []
+
+    async def long() -> bool:
+        done.append("long")
+        return done.count("long") < 3
+
+    async def short() -> None:
+        done.append("short")
+
+    background.schedule("a", long)
+    background.schedule("b", short)
+    await background.until_idle()
+    assert done == ["long", "short", "long", "long"]
+
+
+async def test_between_the_portions_of_a_job_the_queue_rests(background: Background) -> None:
+    started_at: list[float] = []
+    is_done = asyncio.Event()
+
+    async def long() -> bool:
+        started_at.append(asyncio.get_running_loop().time())
+        if len(started_at) == 3:
+            is_done.set()
+        return not is_done.is_set()
+
+    background.schedule("a", long)
+    await is_done.wait()
+    assert all(later - at >= 0.9 * REST_S for at, later in pairwise(started_at))
+
+
+async def test_a_newer_job_replaces_one_that_would_run_again(background: Background) -> None:
+    done: list[str] = []
+
+    async def new() -> None:
+        done.append("new")
+
+    async def old() -> bool:
+        done.append("old")
+        background.schedule("a", new)
+        return True
+
+    background.schedule("a", old)
+    await background.until_idle()
+    assert done == ["old", "new"]

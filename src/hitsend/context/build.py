@@ -21,7 +21,7 @@ from hitsend.context.history import (
 )
 from hitsend.context.notes import Note, Notes
 from hitsend.context.recall import Recall
-from hitsend.context.summary_ranges import covered_ids, select_cover
+from hitsend.context.summary_ranges import Covered, count_covered, select_cover
 from hitsend.context.window import (
     MEMORY_SHARE,
     RECALLED_SHARE,
@@ -36,7 +36,7 @@ from hitsend.messages import Message, Seen, Text
 from hitsend.prompts.picker import PromptPicker
 from hitsend.send import Turn
 from hitsend.settings import Settings
-from hitsend.store import Exchange, Memory, Profile, Store, Summary
+from hitsend.store import Exchange, Memory, MessagePath, Profile, Store
 
 MAX_MEMORIES, MAX_RECALLED = 5, 4
 
@@ -74,8 +74,15 @@ NO_NOTES = TurnNotes()
 class OlderMessages(NamedTuple):
     """The messages before the first one that is shown whole."""
 
-    ids: Sequence[str] = ()
+    path: MessagePath = MessagePath()
+    """All messages of the conversation up to the last one that is read."""
+    num: int = 0
+    """How many of them are older."""
     starts_at: str | None = None
+
+    @property
+    def ids(self) -> MessagePath:
+        return self.path.prefix(self.num)
 
 
 class ResolvedRefs(NamedTuple):
@@ -115,7 +122,7 @@ class ContextBuilder:
         found = _drop_unresolved(found, refs)
 
         system = await self._build_system(profile)
-        notes = [await self._notes.summaries(summaries)]
+        notes = [await self._notes.summaries([one.summary for one in summaries])]
         exchanges = []
         for exchange, seen in zip(history.exchanges, earlier, strict=True):
             notes += await self._render_notes(seen, refs)
@@ -144,31 +151,31 @@ class ContextBuilder:
     async def _find_older(self, history: History) -> OlderMessages:
         """Empty while the conversation is shown from its first message."""
         send, first = self._turn.send, history.first
-        parent_id = first.parent_id if first else send.parent_id
-        if parent_id is None or send.conversation_id is None:
+        leaf_id = send.parent_id
+        if leaf_id is None or send.conversation_id is None or (first and first.parent_id is None):
             return OlderMessages()
-        ids = await self._store.conversations.path_ids(
-            send.conversation_id, self._user_id, parent_id
+        path = await self._store.conversations.path_ids(
+            send.conversation_id, self._user_id, leaf_id
         )
-        return OlderMessages(ids, first.message_id if first else send.message_id)
+        if first is None:
+            return OlderMessages(path, len(path), send.message_id)
+        return OlderMessages(path, path.place(first.message_id) or 0, first.message_id)
 
-    async def _select_summaries(self, older: OlderMessages, history: History) -> Sequence[Summary]:
+    async def _select_summaries(self, older: OlderMessages, history: History) -> Sequence[Covered]:
         """Keeps the summaries of the last turn while the conversation starts at the same message:
         others would invalidate the KV cache. Else returns as many as there is room for."""
-        if not older.ids or "summary" in self._cut.without:
+        if not older.num or "summary" in self._cut.without:
             return ()
         there = await self._store.summaries.list(self._turn.conversation_id, self._user_id)
         seens = [*history.seen, self._turn_notes.seen or Seen()]
         alike = (seen for seen in reversed(seens) if seen.starts_at == older.starts_at)
         shown = next((seen.summaries for seen in alike), ())
-        path, num_before = (*older.ids, *history.ids), len(older.ids)
-        same = select_cover(path, [one for one in there if one.id in shown], num_before)
+        same = select_cover(older.path, (one for one in there if one.id in shown), older.num)
         if shown and len(same) == len(shown):
             return same
-        newest_first = select_cover(path, there, num_before)[::-1]
-        return take_fitting(self._room(SUMMARY_SHARE), newest_first, lambda one: len(one.text))[
-            ::-1
-        ]
+        newest_first = select_cover(older.path, there, older.num)[::-1]
+        room = self._room(SUMMARY_SHARE)
+        return take_fitting(room, newest_first, lambda one: len(one.summary.text))[::-1]
 
     def _reuse_found(self, history: History) -> Seen | None:
         """Returns what the answer saw before, when it is continued or in a later round."""
@@ -197,7 +204,7 @@ class ContextBuilder:
         if profile.uses_memory and "memory" not in without:
             memories = await self._search_memories(question, earlier)
         exchanges: Sequence[Exchange] = ()
-        if older.ids and "recalled" not in without:
+        if older.num and "recalled" not in without:
             exchanges = await self._search_recalled(question, older, earlier, refs)
         texts = {memory.id: memory.text for memory in memories}
         found = Seen(
@@ -218,20 +225,18 @@ class ContextBuilder:
     ) -> Sequence[Exchange]:
         """Returns them in the order of the conversation."""
         known = {message_id for seen in earlier for message_id in seen.recalled}
-        others = [message_id for message_id in older.ids if message_id not in known]
         found = await self._sources.recall.find_exchanges(
             self._turn.conversation_id,
             self._user_id,
             question,
-            before=others,
+            before=older.ids,
+            known=known,
             limit=MAX_RECALLED,
         )
         num_shown = sum(_num_chars(refs.exchanges[message_id]) for message_id in known)
         room = (self._room(RECALLED_SHARE) - num_shown) / 2
-        wanted = {
-            exchange.message_id: exchange for exchange in take_fitting(room, found, _num_chars)
-        }
-        return [wanted[message_id] for message_id in others if message_id in wanted]
+        wanted = take_fitting(room, found, _num_chars)
+        return sorted(wanted, key=lambda exchange: older.path.place(exchange.message_id) or 0)
 
     def _room(self, share: float) -> int:
         return chars_in_share(share, self._turn.num_window_tokens)
@@ -270,17 +275,16 @@ class ContextBuilder:
         found: Seen,
         earlier: Sequence[Seen],
         older: OlderMessages,
-        summaries: Sequence[Summary],
+        summaries: Sequence[Covered],
     ) -> Seen:
         recalled = {one for seen in (*earlier, found) for one in seen.recalled}
-        answers = [at for at, message_id in enumerate(older.ids) if message_id in recalled]
-        shown = {older.ids[at] for answer in answers for at in (answer - 1, answer)}
-        covered = covered_ids(older.ids, summaries) | shown
+        answers = [at for one in recalled if (at := older.ids.place(one)) is not None]
+        shown = {at for answer in answers for at in (answer - 1, answer)}
         return msgspec.structs.replace(
             found,
             starts_at=older.starts_at,
-            summaries=tuple(summary.id for summary in summaries),
-            num_dropped_messages=len(older.ids) - len(covered),
+            summaries=tuple(one.summary.id for one in summaries),
+            num_dropped_messages=older.num - count_covered(summaries, shown, older.num),
             prompts=tuple(self._notes.used.values()),
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -11,7 +11,7 @@ from hitsend.errors import Conflict, Refused
 from hitsend.events import Action, AnyEvent, Ending, TextArrived
 from hitsend.messages import UNKNOWN_ID, Message, Part, PartialAnswer, Seen, Text
 from hitsend.send import Turn
-from hitsend.store import MessageRow, PathLimit, Store
+from hitsend.store import MessageRow, MessageSize, PathLimit, Store
 
 CUT_SHORT: frozenset[Ending] = frozenset({"length", "stopped", "interrupted", "failed"})
 
@@ -19,6 +19,7 @@ MAX_CHARS_PER_TOKEN = 16
 """An upper bound of the average over a conversation; prose has four. It limits how much is read."""
 
 MessageRows: TypeAlias = tuple[MessageRow, ...]
+AnyMessage = TypeVar("AnyMessage", MessageRow, MessageSize)
 
 
 class History(msgspec.Struct, frozen=True):
@@ -32,10 +33,6 @@ class History(msgspec.Struct, frozen=True):
         return next(
             (one for exchange in (*self.exchanges, self.question) for one in exchange), None
         )
-
-    @property
-    def ids(self) -> list[str]:
-        return [one.message_id for exchange in (*self.exchanges, self.question) for one in exchange]
 
     @property
     def seen(self) -> list[Seen]:
@@ -57,10 +54,10 @@ async def read_history(turn: Turn, cut: Cut, store: Store) -> History:
     return History(exchanges[:-1], exchanges[-1])
 
 
-def split_exchanges(path: MessageRows) -> Iterator[MessageRows]:
+def split_exchanges(path: tuple[AnyMessage, ...]) -> Iterator[tuple[AnyMessage, ...]]:
     """Drops the rest of an exchange whose start was too far back to be read."""
-    starts = [at for at, row in enumerate(path) if row.role == "user"]
-    if path[0].parent_id is None or not starts:
+    starts: list[int] = [at for at, row in enumerate(path) if row.role == "user"]
+    if path and (path[0].parent_id is None or not starts):
         starts = sorted({0, *starts})
     for start, end in zip(starts, [*starts[1:], len(path)], strict=True):
         yield path[start:end]

@@ -5,50 +5,56 @@ When they become too long, older ones are merged, so older messages get shorter 
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
-from hitsend.store import Summary
+from hitsend.store import MessagePath, Summary
+
+
+class Covered(NamedTuple):
+    places: range
+    """The messages of the path that the summary stands for."""
+    summary: Summary
 
 
 def select_cover(
-    ids: Sequence[str], summaries: Sequence[Summary], num_first: int | None = None
-) -> list[Summary]:
+    path: MessagePath, summaries: Iterable[Summary], num_first: int | None = None
+) -> list[Covered]:
     """Returns summaries that cover as much of the path as possible, each message once, oldest
     first. Ignores those of other branches. With `num_first`, covers only that many messages; the
     last summary may cover some that follow."""
-    place = {message_id: at for at, message_id in enumerate(ids)}
-    found: dict[int, Summary] = {}
+    longest: dict[int, Covered] = {}
     for summary in summaries:
-        first, last = place.get(summary.first_message_id), place.get(summary.last_message_id)
+        first, last = path.place(summary.first_message_id), path.place(summary.last_message_id)
         if first is None or last is None:
             continue
-        longest = found.get(first)
-        if longest is None or place[longest.last_message_id] < last:
-            found[first] = summary
-    cover: list[Summary] = []
-    at = 0
-    while at < (len(ids) if num_first is None else num_first):
-        if (longest := found.get(at)) is not None:
-            cover.append(longest)
-            at = place[longest.last_message_id]
-        at += 1
+        places = range(first, last + 1)
+        if first not in longest or len(longest[first].places) < len(places):
+            longest[first] = Covered(places, summary)
+    cover: list[Covered] = []
+    end = 0
+    for first in sorted(longest):
+        if end <= first < (len(path) if num_first is None else num_first):
+            cover.append(longest[first])
+            end = longest[first].places.stop
     return cover
 
 
-def covered_ids(ids: Sequence[str], cover: Sequence[Summary]) -> frozenset[str]:
-    """Returns the messages that are covered. The last summary may go beyond them."""
-    place = {message_id: at for at, message_id in enumerate(ids)}
-    ranges = (
-        ids[place[one.first_message_id] : place.get(one.last_message_id, len(ids)) + 1]
-        for one in cover
-    )
-    return frozenset(chain.from_iterable(ranges))
-
-
-def count_covered_prefix(ids: Sequence[str], cover: Sequence[Summary]) -> int:
+def count_covered_prefix(cover: Iterable[Covered]) -> int:
     """Returns how many of the oldest messages are covered without a gap."""
-    covered = covered_ids(ids, cover)
-    return next((at for at, message_id in enumerate(ids) if message_id not in covered), len(ids))
+    end = 0
+    for one in cover:
+        if one.places.start > end:
+            break
+        end = one.places.stop
+    return end
+
+
+def count_covered(cover: Iterable[Covered], others: Iterable[int], num_first: int) -> int:
+    """Returns how many of the first messages are covered, or are at one of the other places."""
+    ranges = [range(one.places.start, min(one.places.stop, num_first)) for one in cover]
+    others = {at for at in others if at < num_first and not any(at in one for one in ranges)}
+    return sum(map(len, ranges)) + len(others)
 
 
 def pick_pair_to_merge(cover: Sequence[Summary], num_chars: int) -> Sequence[Summary]:

@@ -12,7 +12,7 @@ from functools import partial
 
 import msgspec
 
-from hitsend.context.history import MessageRows, split_exchanges
+from hitsend.context.history import split_exchanges
 from hitsend.context.summary_ranges import (
     count_covered_prefix,
     count_next_range,
@@ -25,7 +25,7 @@ from hitsend.errors import Refused, Unavailable
 from hitsend.messages import Role, Sampling
 from hitsend.send import Turn
 from hitsend.services import Services
-from hitsend.store import MessageRow, Summary
+from hitsend.store import MessagePath, MessageRow, MessageSize, Summary
 from hitsend.store.summaries import new_summary
 
 log = logging.getLogger(__name__)
@@ -41,10 +41,12 @@ CHARS_PER_TOKEN = 4
 """In prose."""
 SENTENCE_END = re.compile(r"[.!?…](?=\s|$)|[。！？]")
 MAX_SUMMARIES = 4
-"""Written after one turn. The rest of a long imported conversation follows after later turns."""
-READ_MESSAGES = 64
-"""Read at once."""
+"""Written after one turn, besides merged ones. The rest of a long imported conversation follows
+after later turns."""
+READ_MESSAGES = 256
+"""Whose sizes are read at once."""
 TIMEOUT_S = 180.0
+"""For one summary, with its wait for an idle engine."""
 NUM_TRIES = 3
 
 
@@ -68,10 +70,10 @@ def schedule_learning(turn: Turn, context: Context, prompt: Prompt, services: Se
     if not turn.is_api:
         services.background.schedule(f"memories:{user_id}", partial(recall.embed_memories, user_id))
     if _is_outgrown(context, prompt):
-        embed = partial(recall.embed_exchanges, conversation_id, user_id)
+        embed = partial(_embed_exchanges, turn, services)
         services.background.schedule(f"exchanges:{conversation_id}", embed)
-        write = partial(_summarise, _plan_summaries(turn, context, prompt), services)
-        services.idle_work.schedule(f"summaries:{conversation_id}", write)
+        writer = _SummaryWriter(_plan_summaries(turn, context, prompt), services)
+        services.idle_work.schedule(f"summaries:{conversation_id}", writer.write_one)
 
 
 def _is_outgrown(context: Context, prompt: Prompt) -> bool:
@@ -97,19 +99,11 @@ def _plan_summaries(turn: Turn, context: Context, prompt: Prompt) -> SummaryPlan
     )
 
 
-async def _summarise(plan: SummaryPlan, services: Services) -> None:
-    """Writes the next summaries, then merges them until they fit together. An error costs no more
-    than the summary it happens in."""
-    writer = _SummaryWriter(plan, services)
-    try:
-        async with asyncio.timeout(TIMEOUT_S):
-            for _ in range(MAX_SUMMARIES):
-                if not await writer.write_next():
-                    return
-            while await writer.merge_next():
-                continue
-    except (TimeoutError, Preempted, Refused, Unavailable) as error:
-        log.info("no more summaries for now: %s", type(error).__name__)
+async def _embed_exchanges(turn: Turn, services: Services) -> bool:
+    """Leaves out the exchange that has just ended: it is in the window."""
+    place = turn.conversation_id, turn.send.user_id
+    path = await services.store.conversations.path_ids(*place, turn.send.parent_id or "")
+    return bool(path) and await services.recall.embed_exchanges(*place, path)
 
 
 class _SummaryWriter:
@@ -119,73 +113,79 @@ class _SummaryWriter:
         self._store = services.store
         self._engine = services.engine
         self._prompts = services.prompts
+        self._num_left = MAX_SUMMARIES
 
-    async def write_next(self) -> bool:
-        """Merges two summaries where all are too long together, else covers the next messages.
-        Returns False when there is nothing to write."""
-        ids, cover = await self._read_cover()
-        summary = await self._merge(cover) or await self._summarise_messages(ids, cover)
-        return await self._add(summary)
-
-    async def merge_next(self) -> bool:
-        _, cover = await self._read_cover()
-        return await self._add(await self._merge(cover))
-
-    async def _read_cover(self) -> tuple[Sequence[str], Sequence[Summary]]:
-        ids = await self._store.conversations.path_ids(*self._place, self._plan.answer_id)
-        return ids, select_cover(ids, await self._store.summaries.list(*self._place))
-
-    async def _add(self, summary: Summary | None) -> bool:
-        if summary is None:
+    async def write_one(self) -> bool:
+        """Returns whether there may be more to write. An error costs no more than the summary it
+        happens in."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                return await self._write_one()
+        except (TimeoutError, Preempted, Refused, Unavailable) as error:
+            log.info("no more summaries for now: %s", type(error).__name__)
             return False
-        await self._store.summaries.add(*self._place, self._plan.model, summary)
-        return True
 
-    async def _merge(self, cover: Sequence[Summary]) -> Summary | None:
-        if not (pair := pick_pair_to_merge(cover, self._plan.num_shown_chars)):
-            return None
+    async def _write_one(self) -> bool:
+        """Merges two summaries where all are too long together, else covers the next messages."""
+        path = await self._store.conversations.path_ids(*self._place, self._plan.answer_id)
+        cover = select_cover(path, await self._store.summaries.list(*self._place))
+        written = [one.summary for one in cover]
+        if pair := pick_pair_to_merge(written, self._plan.num_shown_chars):
+            summary = await self._merge(pair)
+        elif self._num_left:
+            self._num_left -= 1
+            summary = await self._summarise_messages(path, count_covered_prefix(cover))
+        else:
+            return False
+        if summary is not None:
+            await self._store.summaries.add(*self._place, self._plan.model, summary)
+        return summary is not None
+
+    async def _merge(self, pair: Sequence[Summary]) -> Summary | None:
         parts = [summary.text for summary in pair]
         text = await self._generate("summary_of_summaries", {"parts": parts})
         first, last = pair[0].first_message_id, pair[-1].last_message_id
         level = max(summary.level for summary in pair) + 1
         return new_summary(first, last, level, text) if text else None
 
-    async def _summarise_messages(
-        self, ids: Sequence[str], cover: Sequence[Summary]
-    ) -> Summary | None:
-        exchanges = await self._read_falling(ids, count_covered_prefix(ids, cover))
+    async def _summarise_messages(self, path: MessagePath, num_covered: int) -> Summary | None:
+        exchanges = await self._find_falling(path, num_covered)
         num_exchanges = count_next_range(map(_num_chars, exchanges), self._plan.num_range_chars)
-        messages = [message for exchange in exchanges[:num_exchanges] for message in exchange]
+        if not num_exchanges:
+            return None
+        ids = [one.message_id for exchange in exchanges[:num_exchanges] for one in exchange]
+        messages = await self._store.conversations.messages(*self._place, ids)
         if not messages:
             return None
         text = await self._generate("summary", {"conversation": self._render(messages)})
-        first, last = messages[0].message_id, messages[-1].message_id
-        return new_summary(first, last, 1, text) if text else None
+        return new_summary(ids[0], ids[-1], 1, text) if text else None
 
-    async def _read_falling(self, ids: Sequence[str], num_covered: int) -> list[MessageRows]:
+    async def _find_falling(
+        self, path: MessagePath, num_covered: int
+    ) -> list[tuple[MessageSize, ...]]:
         """Returns the exchanges that fell out or soon will, and that no summary covers."""
-        plan = self._plan
-        start = ids.index(plan.starts_at) if plan.starts_at in ids else 0
+        start = path.place(self._plan.starts_at or "") or 0
+        at = min(start, num_covered)
         exchanges, num_falling = [], 0
-        for exchange in await self._read_range(ids, min(start, num_covered)):
-            at = ids.index(exchange[0].message_id)
+        for exchange in split_exchanges(await self._read_sizes(path, at)):
+            at = path.place(exchange[0].message_id) or 0
             num_falling += _num_chars(exchange) if at >= start else 0
-            if num_falling > plan.num_falling_chars:
+            if num_falling > self._plan.num_falling_chars:
                 break
             if at >= num_covered:
                 exchanges.append(exchange)
         return exchanges
 
-    async def _read_range(self, ids: Sequence[str], first: int) -> list[MessageRows]:
-        """Reads exchanges from the message at `first` on: as much as can fall out, and as one
-        summary covers."""
+    async def _read_sizes(self, path: MessagePath, first: int) -> tuple[MessageSize, ...]:
+        """Reads from the message at `first` on: as much as can fall out, and as one summary
+        covers."""
         num_wanted = self._plan.num_falling_chars + self._plan.num_range_chars
-        rows: list[MessageRow] = []
-        while first < len(ids) and sum(len(row.text) for row in rows) <= num_wanted:
-            some = ids[first : first + READ_MESSAGES]
-            rows += await self._store.conversations.messages(*self._place, some)
+        sizes: list[MessageSize] = []
+        while first < len(path) and sum(one.num_chars for one in sizes) <= num_wanted:
+            ids = path.slice(first, first + READ_MESSAGES)
+            sizes += await self._store.conversations.sizes(*self._place, ids)
             first += READ_MESSAGES
-        return list(split_exchanges(tuple(rows))) if rows else []
+        return tuple(sizes)
 
     def _render(self, messages: Sequence[MessageRow]) -> str:
         """Cuts messages that are long by themselves to their beginnings."""
@@ -221,5 +221,5 @@ def _whole_sentences(text: str) -> str:
     return text[: ends[-1] if ends else None].strip()
 
 
-def _num_chars(exchange: MessageRows) -> int:
-    return sum(len(stored.text) for stored in exchange)
+def _num_chars(exchange: Sequence[MessageSize]) -> int:
+    return sum(one.num_chars for one in exchange)

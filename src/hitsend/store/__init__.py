@@ -23,6 +23,7 @@ from hitsend.store.limit_rows import (
     Price,
     UsageRow,
 )
+from hitsend.store.message_path import MessagePath
 from hitsend.store.rows import (
     AccountItem,
     AccountRole,
@@ -39,6 +40,7 @@ from hitsend.store.rows import (
     Memory,
     MemoryPage,
     MessageRow,
+    MessageSize,
     NewTurn,
     PathLimit,
     Profile,
@@ -102,7 +104,9 @@ __all__ = [
     "SharedPath",
     "Shares",
     "Store",
+    "MessagePath",
     "MessageRow",
+    "MessageSize",
     "Summary",
     "Surface",
     "TurnRow",

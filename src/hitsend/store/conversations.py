@@ -22,6 +22,7 @@ from hitsend.errors import NotFound, Refused
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.erase_in_batches import erase_conversations
 from hitsend.store.folders import check_folder
+from hitsend.store.message_path import MessagePath
 from hitsend.store.message_queries import (
     as_message_row,
     read_messages,
@@ -29,14 +30,16 @@ from hitsend.store.message_queries import (
     select_path,
     select_path_end,
     select_path_ids,
+    select_sizes,
     select_tree,
 )
-from hitsend.store.prepared import Prepared
+from hitsend.store.prepared import Prepared, as_list
 from hitsend.store.rows import (
     Conversation,
     ConversationItem,
     ConversationPage,
     MessageRow,
+    MessageSize,
     PathLimit,
     RunningAnswer,
 )
@@ -48,6 +51,7 @@ RESTORE_S = 60.0
 TEMPORARY_S = 86_400.0
 """How long a temporary conversation is kept after its last use."""
 MAX_CACHED_IDS = 50_000
+NO_PATH = MessagePath()
 GONE = 0.0
 """A `hidden_at` that can no longer be restored."""
 
@@ -77,7 +81,7 @@ class ConversationChange(TypedDict, total=False):
 class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._path_ids = LRUCache[tuple[str, str], tuple[str, ...]](MAX_CACHED_IDS, _cache_size)
+        self._paths = LRUCache[tuple[str, str], MessagePath](MAX_CACHED_IDS, _cache_size)
 
     @reads
     def list(
@@ -146,23 +150,23 @@ class Conversations:
             raise message_not_found()
         return path
 
-    async def path_ids(self, conversation_id: str, user_id: str, leaf_id: str) -> Sequence[str]:
+    async def path_ids(self, conversation_id: str, user_id: str, leaf_id: str) -> MessagePath:
         """Returns the ids from the root to this message. The path to a message never changes, so
         the last path of each conversation is cached, and a longer one read from its end on.
 
         NOTE: the caller must have read the conversation, because a hit does not check it exists.
         """
         place = conversation_id, user_id
-        known = self._path_ids.get(place, ())
-        if leaf_id in known:
-            return known[: known.index(leaf_id) + 1]
-        rows = await self._read_path_ids(*place, leaf_id, known[-1] if known else "")
-        ids = tuple(message_id for message_id, _ in rows)
-        if rows and known and rows[0][1] == known[-1]:
-            ids = (*known, *ids)
-        if ids:
-            self._path_ids[place] = ids
-        return ids
+        known = self._paths.get(place, NO_PATH)
+        if (at := known.place(leaf_id)) is not None:
+            return known.prefix(at + 1)
+        rows = await self._read_path_ids(*place, leaf_id, known.last or "")
+        ids = [message_id for message_id, _ in rows]
+        goes_on = known and rows and rows[0][1] == known.last
+        path = known.extend(ids) if goes_on else MessagePath(ids)
+        if path:
+            self._paths[place] = path
+        return path
 
     @reads
     def _read_path_ids(
@@ -183,9 +187,18 @@ class Conversations:
         self, connection: Connection, conversation_id: str, user_id: str, ids: Sequence[str]
     ) -> tuple[MessageRow, ...]:
         """Returns the messages with these ids, in this order."""
-        query = select_messages(ids, is_visible_to(conversation_id, user_id))
-        found = {one.message_id: one for one in read_messages(connection, query)}
+        place = {"conversation_id": conversation_id, "user_id": user_id}
+        rows = map(as_message_row, MESSAGES.rows(connection, **place, ids=as_list(ids)))
+        found = {one.message_id: one for one in rows}
         return tuple(found[one] for one in ids if one in found)
+
+    @reads
+    def sizes(
+        self, connection: Connection, conversation_id: str, user_id: str, ids: Sequence[str]
+    ) -> Sequence[MessageSize]:
+        """Returns the sizes of the messages with these ids, in the order they were written."""
+        place = {"conversation_id": conversation_id, "user_id": user_id}
+        return [MessageSize(*row) for row in SIZES.rows(connection, **place, ids=as_list(ids))]
 
     @writes
     def update(
@@ -265,6 +278,8 @@ def is_visible_to(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
 
 IS_VISIBLE = is_visible_to(bindparam("conversation_id"), bindparam("user_id"))
 PATH_END, PATH_IDS = Prepared(select_path_end(IS_VISIBLE)), Prepared(select_path_ids(IS_VISIBLE))
+MESSAGES, SIZES = Prepared(select_messages(IS_VISIBLE)), Prepared(select_sizes(IS_VISIBLE))
+FIND_VISIBLE = Prepared(select(conversations.c.id).where(IS_VISIBLE))
 IS_UNNAMED = Prepared(
     select(conversations.c.id).where(IS_VISIBLE, conversations.c.is_renamed.is_(False))
 )
@@ -283,8 +298,8 @@ def message_not_found() -> NotFound:
     return NotFound("There is no such message in this conversation.", param="message_id")
 
 
-def _cache_size(ids: Sequence[str]) -> int:
-    return min(len(ids) + 1, MAX_CACHED_IDS)  # a longer path takes the whole cache
+def _cache_size(path: MessagePath) -> int:
+    return min(len(path) + 1, MAX_CACHED_IDS)  # a longer path takes the whole cache
 
 
 def _is_restorable(conversation_id: str, user_id: str, now: float) -> ColumnElement[bool]:

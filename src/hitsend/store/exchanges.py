@@ -1,35 +1,57 @@
 """Exchanges, that is questions with their answers: embeddings and the start of each text."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, exists, select, true
+from sqlalchemy import Connection, Select, and_, bindparam, exists, select, true
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.messages import Part, Text
 from hitsend.store.change_log import ChangeLog
 from hitsend.store.context_schema import exchanges
-from hitsend.store.conversations import is_visible_to
+from hitsend.store.conversations import FIND_VISIBLE, IS_VISIBLE, is_visible_to
 from hitsend.store.database import Database, reads
+from hitsend.store.prepared import Prepared, as_list, is_one_of
 from hitsend.store.rows import Exchange
 from hitsend.store.schema import conversations, messages
 
 NUM_QUESTION_CHARS, NUM_ANSWER_CHARS = 600, 600
 """A recalled exchange is cut to this, to leave room for others."""
 
-question = messages.alias("question")
 
-SELECT_EXCHANGE = (
-    select(messages.c.id, question.c.parts, messages.c.parts)
-    .join(conversations, conversations.c.id == messages.c.conversation_id)
-    .join(
-        question,
-        and_(
-            question.c.conversation_id == messages.c.conversation_id,
-            question.c.id == messages.c.parent_id,
-            question.c.role == "user",
-        ),
+def _select_exchanges() -> Select[*tuple[Any, ...]]:
+    """Selects finished exchanges by the ids of their answers, oldest first."""
+    question = messages.alias("question")
+    is_asked = and_(
+        question.c.conversation_id == messages.c.conversation_id,
+        question.c.id == messages.c.parent_id,
+        question.c.role == "user",
     )
-    .where(messages.c.role == "assistant", messages.c.status != "in_progress")
+    return (
+        select(messages.c.id, question.c.parts, messages.c.parts)
+        .join(conversations, conversations.c.id == messages.c.conversation_id)
+        .join(question, is_asked)
+        .where(IS_VISIBLE, is_one_of(messages.c.id, "message_ids"))
+        .where(messages.c.role == "assistant", messages.c.status != "in_progress")
+        .order_by(messages.c.position)
+    )
+
+
+HAS_VECTOR = exists().where(
+    exchanges.c.conversation_id == messages.c.conversation_id,
+    exchanges.c.message_id == messages.c.id,
+    exchanges.c.embedder == bindparam("embedder"),
+)
+GET = Prepared(_select_exchanges())
+WITHOUT_VECTORS = Prepared(_select_exchanges().where(~HAS_VECTOR).limit(bindparam("limit")))
+
+NEW = insert(exchanges)
+PUT_VECTOR = Prepared(
+    NEW.on_conflict_do_update(
+        ["conversation_id", "message_id"],
+        set_={"embedder": NEW.excluded.embedder, "vector": NEW.excluded.vector},
+    ),
+    *("conversation_id", "message_id", "embedder", "vector"),
 )
 
 
@@ -45,31 +67,28 @@ class Exchanges:
         """Returns exchanges by answer id, without those that were deleted."""
         if not message_ids:
             return {}
-        query = SELECT_EXCHANGE.where(
-            is_visible_to(conversation_id, user_id), messages.c.id.in_(message_ids)
-        )
-        return {exchange.message_id: exchange for exchange in await self._read(query)}
+        found = await self._read(GET, conversation_id, user_id, message_ids)
+        return {exchange.message_id: exchange for exchange in found}
 
     async def without_vectors(
-        self, conversation_id: str, user_id: str, embedder: str, limit: int
+        self,
+        conversation_id: str,
+        user_id: str,
+        embedder: str,
+        message_ids: Collection[str],
+        limit: int,
     ) -> list[Exchange]:
-        """Returns exchanges that have no vector of this embedder, newest first."""
-        has_vector = exists().where(
-            exchanges.c.conversation_id == conversation_id,
-            exchanges.c.message_id == messages.c.id,
-            exchanges.c.embedder == embedder,
+        """Returns those whose answers are among the messages and have no vector of this embedder,
+        oldest first."""
+        return await self._read(
+            WITHOUT_VECTORS, conversation_id, user_id, message_ids, embedder=embedder, limit=limit
         )
-        query = (
-            SELECT_EXCHANGE.where(is_visible_to(conversation_id, user_id), ~has_vector)
-            .order_by(messages.c.position.desc())
-            .limit(limit)
-        )
-        return await self._read(query)
 
     async def set_vectors(
         self, conversation_id: str, user_id: str, embedder: str, vectors: Mapping[str, bytes]
     ) -> None:
         """Stores vectors by answer id, unless the conversation was deleted meanwhile."""
+        place = {"conversation_id": conversation_id, "user_id": user_id}
         rows = [
             {
                 "conversation_id": conversation_id,
@@ -79,14 +98,10 @@ class Exchanges:
             }
             for message_id, vector in vectors.items()
         ]
-        new = insert(exchanges)
-        changed = {"embedder": new.excluded.embedder, "vector": new.excluded.vector}
-        upsert = new.on_conflict_do_update(["conversation_id", "message_id"], set_=changed)
-        conversation = select(conversations.c.id).where(is_visible_to(conversation_id, user_id))
 
         def write(connection: Connection) -> None:
-            if rows and connection.scalar(conversation) is not None:
-                connection.execute(upsert, rows)
+            if FIND_VISIBLE.first(connection, **place) is not None:
+                PUT_VECTOR.run_many(connection, rows)
 
         await self._database.write(write)
         self.changes.record(conversation_id, vectors)
@@ -112,13 +127,23 @@ class Exchanges:
 
     @reads
     def _read(
-        self, connection: Connection, query: Select[str, tuple[Part, ...], tuple[Part, ...]]
+        self,
+        connection: Connection,
+        /,
+        query: Prepared,
+        conversation_id: str,
+        user_id: str,
+        message_ids: Collection[str],
+        **values: object,
     ) -> list[Exchange]:
-        return [_exchange(row) for row in connection.execute(query)]
+        place = {"conversation_id": conversation_id, "user_id": user_id}
+        rows = query.rows(connection, **place, message_ids=as_list(message_ids), **values)
+        return [_exchange(*row) for row in rows]
 
 
-def _exchange(row: Row[str, tuple[Part, ...], tuple[Part, ...]]) -> Exchange:
-    message_id, question_parts, answer_parts = row
+def _exchange(
+    message_id: str, question_parts: Sequence[Part], answer_parts: Sequence[Part]
+) -> Exchange:
     return Exchange(
         message_id,
         _cut(question_parts, NUM_QUESTION_CHARS),

@@ -20,8 +20,12 @@ from sqlalchemy import (
 )
 
 from hitsend.messages import Feedback
+from hitsend.store.prepared import is_one_of
 from hitsend.store.rows import MessageRow
 from hitsend.store.schema import conversations, feedback, messages, turns
+
+JSON_CHARS = len('[{"kind":"text","text":""}]')
+"""Around the text of a message."""
 
 MESSAGE = (
     select(
@@ -54,11 +58,22 @@ def select_tree(conversation_id: str) -> Select[*tuple[Any, ...]]:
     )
 
 
-def select_messages(
-    ids: Sequence[str], conversation: ColumnElement[bool]
-) -> Select[*tuple[Any, ...]]:
+def select_messages(conversation: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Selects those with the ids of the list `ids`. Callers build it once."""
     in_conversation = conversations.c.id == messages.c.conversation_id
-    return MESSAGE.join(conversations, in_conversation).where(conversation, messages.c.id.in_(ids))
+    is_asked_for = is_one_of(messages.c.id, "ids")
+    return MESSAGE.join(conversations, in_conversation).where(conversation, is_asked_for)
+
+
+def select_sizes(conversation: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Selects the `MessageSize` of those with the ids of the list `ids`."""
+    num_chars = func.length(messages.c.parts) - JSON_CHARS
+    return (
+        select(messages.c.id, messages.c.parent_id, messages.c.role, num_chars)
+        .join(conversations, conversations.c.id == messages.c.conversation_id)
+        .where(conversation, is_one_of(messages.c.id, "ids"))
+        .order_by(messages.c.position)
+    )
 
 
 def select_path(leaf_id: str, conversation: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:

@@ -8,7 +8,18 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Insert, Select, TextClause, Update
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Insert,
+    Select,
+    TextClause,
+    Update,
+    bindparam,
+    func,
+    select,
+)
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeEngine
@@ -27,7 +38,7 @@ class Prepared:
         assert isinstance(compiled, SQLCompiler)
         binds = compiled.binds
         self._sql = compiled.string
-        assert "POSTCOMPILE" not in self._sql, "IN has as many parameters as values: write it out"
+        assert "POSTCOMPILE" not in self._sql, "IN has as many parameters as values: use is_one_of"
         self._parameters = [
             (name, binds[name].required, binds[name].value, _bind_processor(binds[name].type))
             for name in compiled.positiontup or ()
@@ -74,6 +85,15 @@ class Prepared:
     def _convert(self, row: Sequence[Any]) -> tuple[Any, ...]:
         pairs = zip(row, self._converts, strict=True)
         return tuple(value if convert is None else convert(value) for value, convert in pairs)
+
+
+def is_one_of(column: ColumnElement[str], parameter: str) -> ColumnElement[bool]:
+    """Has one parameter, made by `as_list`, however many values there are."""
+    return column.in_(select(func.json_each(bindparam(parameter)).table_valued("value").c.value))
+
+
+def as_list(values: Iterable[str]) -> str:
+    return msgspec.json.encode(list(values)).decode()
 
 
 def driver_of(connection: Connection) -> sqlite3.Connection:

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hitsend.events import Action, Ending, Stamped
-from hitsend.messages import Feedback, Message, Part, UsedPrompt
+from hitsend.messages import Feedback, Message, Part, Role, UsedPrompt
 from hitsend.transcript import FoldedMessage, Transcript
 
 AccountRole: TypeAlias = Literal["admin", "member"]
@@ -99,6 +99,16 @@ class MessageRow(FoldedMessage, frozen=True, kw_only=True):
     is_imported: bool = False
     """From an imported file: its turn has no events."""
     feedback: Feedback | None = None
+
+
+class MessageSize(msgspec.Struct, frozen=True):
+    """How long a message is, without its text."""
+
+    message_id: str
+    parent_id: str | None
+    role: Role
+    num_chars: int
+    """About: the text is JSON, with its escapes."""
 
 
 class PathLimit(msgspec.Struct, frozen=True):

@@ -5,15 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitsend.context.summary_ranges import (
+    Covered,
+    count_covered,
     count_covered_prefix,
     count_next_range,
-    covered_ids,
     pick_pair_to_merge,
     select_cover,
 )
-from hitsend.store import Summary
+from hitsend.store import MessagePath, Summary
 
-PATH = [f"m{number}" for number in range(24)]
+PATH = MessagePath(f"m{number}" for number in range(24))
 
 
 def summary(first: int, last: int, level: int = 1) -> Summary:
@@ -21,10 +22,18 @@ def summary(first: int, last: int, level: int = 1) -> Summary:
     return Summary(f"{level}:{first}-{last}", f"m{first}", f"m{last}", level, "word word.")
 
 
+def summaries_of(cover: list[Covered]) -> list[Summary]:
+    return [one.summary for one in cover]
+
+
+def covered_places(cover: list[Covered]) -> list[int]:
+    return [at for one in cover for at in one.places]
+
+
 def test_a_merged_summary_replaces_its_parts() -> None:
     fine = [summary(at, at + 1) for at in range(0, 10, 2)]
     cover = select_cover(PATH, [*fine, summary(0, 7, 2)])
-    assert [one.id for one in cover] == ["2:0-7", "1:8-9"]
+    assert [one.id for one in summaries_of(cover)] == ["2:0-7", "1:8-9"]
 
 
 def test_summaries_of_other_branches_are_ignored() -> None:
@@ -34,15 +43,20 @@ def test_summaries_of_other_branches_are_ignored() -> None:
 
 def test_messages_without_a_summary_are_a_gap() -> None:
     cover = select_cover(PATH, [summary(0, 1), summary(4, 5)])
-    assert covered_ids(PATH, cover) == {"m0", "m1", "m4", "m5"}
-    assert count_covered_prefix(PATH, cover) == 2
+    assert covered_places(cover) == [0, 1, 4, 5]
+    assert count_covered_prefix(cover) == 2
 
 
 def test_a_summary_that_ends_beyond_the_first_messages_covers_them() -> None:
     summaries = [summary(0, 3), summary(4, 9), summary(10, 13)]
     cover = select_cover(PATH, summaries, num_first=6)
-    assert cover == summaries[:2]
-    assert covered_ids(PATH[:6], cover) == set(PATH[:6])
+    assert summaries_of(cover) == summaries[:2]
+    assert count_covered(cover, others=(), num_first=6) == 6
+
+
+def test_a_recalled_message_counts_once_even_if_a_summary_covers_it() -> None:
+    cover = select_cover(PATH, [summary(0, 3)])
+    assert count_covered(cover, others=[2, 3, 4, 5, 9], num_first=8) == 6
 
 
 def test_nothing_is_merged_while_all_summaries_fit() -> None:
@@ -69,18 +83,18 @@ def test_the_oldest_summaries_of_similar_level_are_merged(
 
 
 def test_summaries_of_a_long_conversation_fit_and_get_coarser_with_age() -> None:
-    path = [f"m{number}" for number in range(400)]
+    path = MessagePath(f"m{number}" for number in range(400))
     summaries: list[Summary] = []
     for number in range(400):
         summaries.append(summary(number, number))
-        while several := pick_pair_to_merge(select_cover(path, summaries), 45):
+        while several := pick_pair_to_merge(summaries_of(select_cover(path, summaries)), 45):
             one, other = several
             first, last = int(one.first_message_id[1:]), int(other.last_message_id[1:])
             summaries.append(summary(first, last, max(one.level, other.level) + 1))
     cover = select_cover(path, summaries)
     assert len(cover) <= 4
-    assert covered_ids(path, cover) == set(path)
-    levels = [one.level for one in cover]
+    assert covered_places(cover) == [*range(400)]
+    levels = [one.level for one in summaries_of(cover)]
     assert levels == sorted(levels, reverse=True)
     assert levels[0] < 40, "the oldest was not summed up with every new one"
 
@@ -99,5 +113,5 @@ RANGES = st.lists(st.tuples(st.integers(0, 23), st.integers(0, 23), st.integers(
 def test_no_message_is_covered_twice(ranges: list[tuple[int, int, int]]) -> None:
     summaries = [summary(min(a, b), max(a, b), level) for a, b, level in ranges]
     cover = select_cover(PATH, summaries)
-    lengths = [int(one.last_message_id[1:]) - int(one.first_message_id[1:]) + 1 for one in cover]
-    assert sum(lengths) == len(covered_ids(PATH, cover))
+    places = covered_places(cover)
+    assert len(places) == len(set(places)) == count_covered(cover, others=(), num_first=24)

@@ -3,9 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.memory.relevance import score_relevance, stems, word_overlap
+from hitsend.memory.relevance import score_relevance, stems, word_overlaps
 
 DAY_S = 86_400.0
+
+
+def word_overlap(question: str, text: str) -> float:
+    return word_overlaps(question, {"text": text})["text"]
 
 
 def test_a_shared_word_raises_the_score() -> None:

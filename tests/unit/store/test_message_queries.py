@@ -37,7 +37,7 @@ async def test_a_path_is_read_back_to_its_limit(
     assert len(await read(PathLimit("tiny", 10**6))) == 12
     assert await read(PathLimit("tiny", 1)) == ["answer5"]
     ids = await store.conversations.path_ids(conversation_id, ada.id, leaf_id)
-    assert (ids[0], ids[-1], len(ids)) == (talk[0].message_id, leaf_id, 12)
+    assert (next(iter(ids)), ids.last, len(ids)) == (talk[0].message_id, leaf_id, 12)
 
 
 async def test_the_cached_path_of_a_conversation_serves_shorter_longer_and_other_paths(
@@ -64,20 +64,27 @@ async def test_exchanges_and_summaries_belong_to_their_owner_and_are_deleted_wit
     for theirs in (hers, others):
         await store.summaries.add(*theirs, "tiny", summary)
         await store.exchanges.set_vectors(*theirs, "words", {answer_id: b"\0\0\0\0"})
-    assert await store.summaries.list(*hers) == [summary]
+    assert list(await store.summaries.list(*hers)) == [summary]
+    later = new_summary(talk[1].message_id or "", answer_id, 1, "Ada asked again.")
+    await store.summaries.add(*hers, "tiny", later)
+    assert list(await store.summaries.list(*hers)) == [summary, later]
     assert await store.exchanges.vectors(*hers, "words") == ([answer_id], b"\0\0\0\0")
     assert (await store.exchanges.get(*hers, [answer_id]))[answer_id].question == "question 0"
-    assert len(await store.exchanges.without_vectors(*hers, "words", 100)) == 5
+    answer_ids = [turn.answer_id for turn in talk]
+    left = await store.exchanges.without_vectors(*hers, "words", answer_ids, 100)
+    assert [one.message_id for one in left] == answer_ids[1:]
+    assert await store.exchanges.without_vectors(*hers, "words", answer_ids, 2) == left[:2]
 
-    assert await store.summaries.list(*others) == []
+    assert not await store.summaries.list(*others)
     assert await store.exchanges.get(*others, [answer_id]) == {}
     assert await store.exchanges.vectors(*others, "words") == ([], b"")
-    assert await store.exchanges.without_vectors(*others, "words", 100) == []
-    assert await store.conversations.path_ids(*others, answer_id) == ()
+    assert await store.exchanges.without_vectors(*others, "words", answer_ids, 100) == []
+    assert not await store.conversations.path_ids(*others, answer_id)
+    assert await store.conversations.sizes(*others, answer_ids) == []
     with pytest.raises(NotFound):
         await store.conversations.path(*others, answer_id, PathLimit("tiny", 10))
 
     await store.conversations.delete(*hers)
-    assert await store.summaries.list(*hers) == []
+    assert not await store.summaries.list(*hers)
     await store.exchanges.set_vectors(*hers, "words", {answer_id: b"\0\0\0\0"})
     assert await store.exchanges.vectors(*hers, "words") == ([], b"")

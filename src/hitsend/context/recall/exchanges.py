@@ -1,12 +1,12 @@
 """Finds older exchanges of a conversation that are relevant to a question.
 
 Each question is compared together with the start of its answer, by embedding and by words.
-Embeddings are computed in the background, before the conversation outgrows its window; until
-then, and without an embedder, only words are compared.
+Embeddings are computed in the background, oldest first, before the conversation outgrows its
+window; the newest exchanges without one, and all without an embedder, are compared by words alone.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping
 
 from cachetools import LRUCache
 
@@ -20,16 +20,18 @@ from hitsend.context.recall.vector_search import (
 )
 from hitsend.engine import Embedder
 from hitsend.errors import EngineDown
-from hitsend.memory.relevance import MIN_WORD_OVERLAP, word_overlap
-from hitsend.store import Exchange, Store
+from hitsend.memory.relevance import MIN_WORD_OVERLAP, word_overlaps
+from hitsend.store import Exchange, MessagePath, Store
 
 BATCH_SIZE = 16
-READ_SIZE = 256
-"""Exchanges without vectors that are read at once: finding them takes a look at every message."""
-MAX_WAITING = 8
-"""New exchanges of a conversation that are embedded together."""
+"""Exchanges that are embedded together."""
+READ_MESSAGES = 512
+"""Messages among which exchanges without a vector are looked for at once."""
+MIN_WAITING = 16
+"""New messages of a conversation before the next ones are embedded: they stay in the window for a
+while."""
 NUM_CANDIDATES = 64
-MAX_WITHOUT_VECTOR = 200
+MAX_WITHOUT_VECTOR = 100
 """Only the newest exchanges without a vector are compared."""
 MAX_CONVERSATIONS = 1_000
 """Conversations for which the embedded part is cached."""
@@ -46,66 +48,69 @@ class ExchangeRecall:
         self._index = index
         self._embedded_up_to = LRUCache[str, str](MAX_CONVERSATIONS)
         """By conversation, the last message up to which every exchange has a vector."""
-        self._num_waiting = LRUCache[str, int](MAX_CONVERSATIONS)
-        """By conversation, the exchanges that were added since all had vectors."""
 
     async def find(
-        self, conversation_id: str, user_id: str, question: str, before: Sequence[str], limit: int
+        self,
+        conversation_id: str,
+        user_id: str,
+        question: str,
+        before: MessagePath,
+        limit: int,
+        known: Collection[str],
     ) -> list[Exchange]:
         if not before:
             return []
-        place, allowed = (conversation_id, user_id), frozenset(before)
+        place = conversation_id, user_id
+        newest = before.slice(len(before) - 2 * MAX_WITHOUT_VECTOR, len(before))
         embedder, similarities = self._embedder, dict[str, float]()
         if (
             embedder is None
             or (vector := await with_timeout(embed_question(question, embedder))) is None
         ):
-            candidates = await self._exchanges.get(*place, before[-MAX_WITHOUT_VECTOR:])
+            candidates = await self._exchanges.get(*place, newest)
         else:
             # First those without vectors: one that gets its vector meanwhile is in either.
             without_vectors = await self._without_vectors(*place, embedder.name, before)
-            similarities = await self._search(*place, embedder.name, vector, allowed)
+            similarities = await self._search(*place, embedder.name, vector, before, len(known))
             candidates = {**without_vectors, **await self._exchanges.get(*place, similarities)}
+        candidates = {one: candidates[one] for one in candidates if one not in known}
         overlaps = await asyncio.to_thread(_overlaps, question[:MAX_QUESTION_CHARS], candidates)
         return [candidates[message_id] for message_id in _best(overlaps, similarities, limit)]
 
-    async def embed_new(self, conversation_id: str, user_id: str) -> None:
-        """Called after every turn, but embeds only every few: a new exchange stays in the window
-        for a while. Stops when the embedder is down; the next turn tries again."""
-        if (embedder := self._embedder) is None:
-            return
-        num_waiting = self._num_waiting.get(conversation_id, MAX_WAITING) + 1
-        self._num_waiting[conversation_id] = num_waiting
-        if num_waiting < MAX_WAITING:
-            return
-        place = conversation_id, user_id, embedder.name
-        while new := await self._exchanges.without_vectors(*place, READ_SIZE):
-            for start in range(0, len(new), BATCH_SIZE):
-                batch = new[start : start + BATCH_SIZE]
-                try:
-                    vectors = await embedder.embed([_text(exchange) for exchange in batch])
-                except EngineDown:
-                    return
-                ids = [exchange.message_id for exchange in batch]
-                by_id = dict(zip(ids, vectors, strict=True))
-                await self._exchanges.set_vectors(*place, by_id)
-        self._num_waiting[conversation_id] = 0
+    async def embed_some(self, conversation_id: str, user_id: str, path: MessagePath) -> bool:
+        """Returns False when the embedder is down; the next turn tries again."""
+        start = self._count_embedded(conversation_id, path)
+        if (embedder := self._embedder) is None or 0 < len(path) - MIN_WAITING < start:
+            return False
+        place, ids = (conversation_id, user_id), path.slice(start, start + READ_MESSAGES)
+        new = await self._exchanges.without_vectors(*place, embedder.name, ids, BATCH_SIZE)
+        if new:
+            try:
+                vectors = await embedder.embed([_text(exchange) for exchange in new])
+            except EngineDown:
+                return False
+            by_id = {one.message_id: vector for one, vector in zip(new, vectors, strict=True)}
+            await self._exchanges.set_vectors(*place, embedder.name, by_id)
+        done = new[-1].message_id if len(new) == BATCH_SIZE else ids[-1]
+        self._embedded_up_to[conversation_id] = done
+        return done != path.last
+
+    def _count_embedded(self, conversation_id: str, path: MessagePath) -> int:
+        """Returns how many messages of the path are known to need no vector."""
+        last = path.place(self._embedded_up_to.get(conversation_id, ""))
+        return 0 if last is None else last + 1
 
     async def _without_vectors(
-        self, conversation_id: str, user_id: str, embedder: str, before: Sequence[str]
+        self, conversation_id: str, user_id: str, embedder: str, before: MessagePath
     ) -> Mapping[str, Exchange]:
-        """Skips the query for a conversation known to be complete: finding nothing among a
-        thousand exchanges takes a while."""
-        last_id, allowed = before[-1], frozenset(before)
-        if self._embedded_up_to.get(conversation_id) == last_id:
+        start = self._count_embedded(conversation_id, before)
+        start = max(start, len(before) - 2 * MAX_WITHOUT_VECTOR)
+        if not (ids := before.slice(start, len(before))):
             return {}
-        newest = await self._exchanges.without_vectors(
-            conversation_id, user_id, embedder, MAX_WITHOUT_VECTOR
+        found = await self._exchanges.without_vectors(
+            conversation_id, user_id, embedder, ids, MAX_WITHOUT_VECTOR
         )
-        found = {one.message_id: one for one in newest if one.message_id in allowed}
-        if not found and len(newest) < MAX_WITHOUT_VECTOR:
-            self._embedded_up_to[conversation_id] = last_id
-        return found
+        return {one.message_id: one for one in found}
 
     async def _search(
         self,
@@ -113,7 +118,8 @@ class ExchangeRecall:
         user_id: str,
         embedder: str,
         vector: bytes,
-        allowed: Set[str],
+        before: MessagePath,
+        num_known: int,
     ) -> dict[str, float]:
         """Returns the similarities of the most similar exchanges."""
 
@@ -121,14 +127,15 @@ class ExchangeRecall:
             return Rows(*await self._exchanges.vectors(conversation_id, user_id, embedder, ids))
 
         source = VectorSource(conversation_id, self._exchanges.changes, load)
+        num = NUM_CANDIDATES + num_known
         hits = await self._index.search(
-            source, vector, NUM_CANDIDATES, min_score=MIN_SIMILARITY, allowed_ids=allowed
+            source, vector, num, min_score=MIN_SIMILARITY, allowed_ids=before
         )
         return {hit.id: hit.score for hit in hits}
 
 
 def _overlaps(question: str, exchanges: Mapping[str, Exchange]) -> dict[str, float]:
-    return {one: word_overlap(question, _text(exchange)) for one, exchange in exchanges.items()}
+    return word_overlaps(question, {one: _text(exchange) for one, exchange in exchanges.items()})
 
 
 def _best(

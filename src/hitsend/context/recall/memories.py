@@ -28,7 +28,7 @@ from hitsend.engine import Embedder
 from hitsend.errors import EngineDown
 from hitsend.memory.imperatives import remove_imperatives
 from hitsend.memory.match import match_memories
-from hitsend.memory.relevance import MIN_SCORE, MIN_WORD_OVERLAP, score_relevance, word_overlap
+from hitsend.memory.relevance import MIN_SCORE, MIN_WORD_OVERLAP, score_relevance, word_overlaps
 from hitsend.store import Memory, Store
 
 NUM_CANDIDATES = 24
@@ -194,7 +194,7 @@ def _remove_imperatives(memories: Sequence[Memory]) -> list[Memory]:
 
 def _best_overlaps(question: str, texts: Mapping[str, str], limit: int) -> dict[str, float]:
     """Returns the best overlaps by id, best first."""
-    overlaps = {key: word_overlap(question, text) for key, text in texts.items()}
+    overlaps = word_overlaps(question, texts)
     enough = [key for key, overlap in overlaps.items() if overlap >= MIN_WORD_OVERLAP]
     best = sorted(enough, key=lambda key: -overlaps[key])[:limit]
     return {key: overlaps[key] for key in best}

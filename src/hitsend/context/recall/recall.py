@@ -4,13 +4,13 @@ Without an embedder, or when it is down, shared words are compared instead: reca
 turn.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from hitsend.context.recall.exchanges import ExchangeRecall
 from hitsend.context.recall.memories import MemoryRecall
 from hitsend.context.recall.vector_search import VectorIndex
 from hitsend.engine import Embedder
-from hitsend.store import Exchange, Memory, Store
+from hitsend.store import Exchange, Memory, MessagePath, Store
 
 
 class Recall:
@@ -39,13 +39,15 @@ class Recall:
         user_id: str,
         question: str,
         *,
-        before: Sequence[str],
+        before: MessagePath,
         limit: int,
+        known: Collection[str] = (),
     ) -> list[Exchange]:
         """Returns the exchanges relevant to the question, best first, among those whose answers
-        are in `before`."""
-        return await self._exchanges.find(conversation_id, user_id, question, before, limit)
+        are in `before`. Skips the `known` ids."""
+        return await self._exchanges.find(conversation_id, user_id, question, before, limit, known)
 
-    async def embed_exchanges(self, conversation_id: str, user_id: str) -> None:
-        """Embeds the exchanges that have no vector yet."""
-        await self._exchanges.embed_new(conversation_id, user_id)
+    async def embed_exchanges(self, conversation_id: str, user_id: str, path: MessagePath) -> bool:
+        """Embeds some exchanges of the path that have no vector yet, oldest first. Returns whether
+        more may be left."""
+        return await self._exchanges.embed_some(conversation_id, user_id, path)

@@ -8,7 +8,16 @@ their source is searched again or evicted. This module does not know where vecto
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Sequence,
+    Set,
+)
 from types import ModuleType
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -82,7 +91,7 @@ class VectorIndex(Protocol):
         k: int,
         *,
         min_score: float = 0.0,
-        allowed_ids: Set[str] | None = None,
+        allowed_ids: Container[str] | None = None,
     ) -> list[Hit]:
         """Returns the `k` most similar, best first."""
 
@@ -102,7 +111,7 @@ class ExactSearch:
         k: int,
         *,
         min_score: float = 0.0,
-        allowed_ids: Set[str] | None = None,
+        allowed_ids: Container[str] | None = None,
     ) -> list[Hit]:
         blocks = await self._load_blocks(source)
         if not blocks or k < 1:
@@ -171,7 +180,11 @@ def _take_rows(rows: Rows, places: Iterable[int]) -> Rows:
 
 
 def _search(
-    blocks: Sequence[Rows], vector: bytes, k: int, min_score: float, allowed_ids: Set[str] | None
+    blocks: Sequence[Rows],
+    vector: bytes,
+    k: int,
+    min_score: float,
+    allowed_ids: Container[str] | None,
 ) -> list[Hit]:
     """The first row wins a tie."""
     numpy = _import_numpy()
