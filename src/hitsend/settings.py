@@ -45,9 +45,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = False
     tls_cert: Annotated[Path | None, _help("Certificate chain (PEM) to serve HTTPS with.")] = None
     tls_key: Annotated[Path | None, _help("Private key (PEM) of the certificate.")] = None
+    tls_min: Annotated[Literal["1.2", "1.3"], _help("Oldest version of TLS that is spoken.")] = (
+        "1.3"
+    )
+    hsts_s: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=63_072_000,
+            description="With a certificate: seconds for which browsers shall use HTTPS only, "
+            "after each visit; 0 does not ask them to.",
+        ),
+    ] = 31_536_000
     allowed_hosts: Annotated[
         str,
-        _help("Host names under which the page may be opened, separated by commas."),
+        _help(
+            "Host names under which the page may be opened, separated by commas. Without any, "
+            "`localhost`, and addresses where it listens beyond loopback; with a certificate all."
+        ),
     ] = ""
     trusted_proxies: Annotated[
         str,
@@ -188,6 +203,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], _help("How much to log.")
     ] = "info"
+    log_format: Annotated[
+        Literal["text", "json"], _help("Lines of text for people, or of JSON for programs.")
+    ] = "text"
 
     @property
     def database(self) -> Path:

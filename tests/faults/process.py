@@ -62,13 +62,14 @@ async def serve_process(
     environment: dict[str, str] | None = None,
     module: str = "hitsend",
     engine: str = "scripted",
+    log_level: str = "debug",
 ) -> AsyncGenerator[Served]:
-    """With the log at debug level, and in a process group of its own."""
+    """In a process group of its own."""
     log, began = data_dir / "log.txt", time.monotonic()
     with log.open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", module, "serve", "--engine", engine, "--port", "0",
-            "--data-dir", str(data_dir), "--log-level", "debug",
+            "--data-dir", str(data_dir), "--log-level", log_level,
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
             start_new_session=True,
@@ -87,9 +88,9 @@ async def serve_process(
 async def _address(process: asyncio.subprocess.Process) -> str:
     assert process.stdout
     async with asyncio.timeout(30):
-        while b"http://" not in (line := await process.stdout.readline()):
+        while b"://" not in (line := await process.stdout.readline()):
             assert line, "it did not start"
-    return line[line.index(b"http://") :].split()[0].decode()
+    return line.split()[-1].decode()
 
 
 def _cpu_s(pid: int) -> float:

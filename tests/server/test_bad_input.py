@@ -132,7 +132,7 @@ async def test_an_unknown_conversation_or_parent_and_anothers_are_not_found(worl
     ):
         not_yours = await refused(eve, message("hi", conversation_id=hers, **shape), 404)
         not_there = await refused(eve, message("hi", conversation_id=nobodys, **shape), 404)
-        assert not_yours.content == not_there.content
+        assert not_yours.json()["error"] == not_there.json()["error"]
     own = await ada.http.post(
         SEND,
         json=message("hi", conversation_id=stream.conversation_id, parent_message_id=str(uuid4())),

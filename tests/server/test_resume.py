@@ -34,12 +34,11 @@ async def resume(
         return await stream.take(response)
 
 
-async def refused(
-    someone: Someone, token: str | None = None, **body: Any
-) -> tuple[int, str, bytes]:
+async def refused(someone: Someone, token: str | None = None, **body: Any) -> tuple[int, str, str]:
     headers = {} if token is None else {"x-conduit-token": token}
     response = await someone.http.post(RESUME, json=body, headers=headers)
-    return response.status_code, response.json()["error"]["code"], response.content
+    error = response.json()["error"]
+    return response.status_code, error["code"], error["message"]
 
 
 async def send_and_disconnect(someone: Someone, num_tokens: int = 60) -> AnswerStream:
@@ -167,7 +166,7 @@ async def test_another_users_turn_is_not_found(world: World) -> None:
     assert {by_newest[0][0], by_turn[0][0]} == {404}
     states = [await eve.http.get(status_path(one)) for one in (theirs, unknown)]
     assert [state.status_code for state in states] == [404, 404]
-    assert states[0].content == states[1].content
+    assert states[0].json()["error"] == states[1].json()["error"]
     status, code, _ = await refused(eve, token_of(stream), conversation_id=theirs)
     assert (status, code) == (401, "token_invalid")
 

@@ -1,6 +1,7 @@
 """`hitsend serve`: the page and the API, until Ctrl-C or SIGTERM."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Coroutine
 
@@ -12,8 +13,10 @@ from hitsend.settings import NAMES, Loaded, check_binding
 @with_settings(*NAMES)
 def serve(loaded: Loaded) -> int:
     check_binding(loaded.settings)
+    from hitsend.server.local_risks import PRIVATE_UMASK
     from hitsend.server.serve import serve as serve_until_stopped
 
+    os.umask(PRIVATE_UMASK)
     is_first_start = not loaded.settings.database.exists()
 
     def announce(address: str) -> None:

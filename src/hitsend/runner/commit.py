@@ -14,6 +14,7 @@ from hitsend import transcript
 from hitsend.crash import crash_here
 from hitsend.errors import StoreDown
 from hitsend.events import Stamped, TextArrived, is_end
+from hitsend.logs import turn_in_log
 from hitsend.runner.task import TurnTask
 from hitsend.store import FinishedTurn, LogEntry, Store
 
@@ -67,13 +68,14 @@ class Committer:
 
     async def _commit_alone(self, batch: Batch) -> None:
         task = batch.task
-        if await self._try_commit([batch]):
-            return
-        is_finished = task.log.finished_at is not None
-        failed = Batch(task, [task.fail()], is_last=True, has_end=True)
-        # After the turn's end only a title is lost. Else the next start of the server ends it.
-        if is_finished or not await self._try_commit([failed]):
-            self._show(Batch(task, [], is_last=True, has_end=False), time.time())
+        with turn_in_log(task.log.turn_id):
+            if await self._try_commit([batch]):
+                return
+            is_finished = task.log.finished_at is not None
+            failed = Batch(task, [task.fail()], is_last=True, has_end=True)
+            # After the turn's end only a title is lost. Else the next start of the server ends it.
+            if is_finished or not await self._try_commit([failed]):
+                self._show(Batch(task, [], is_last=True, has_end=False), time.time())
 
     async def _try_commit(self, batches: Sequence[Batch]) -> bool:
         """Returns False after a bug. The committer has to go on: every turn depends on it."""

@@ -26,6 +26,7 @@ from hitsend.events import (
     is_end,
     join_texts,
 )
+from hitsend.logs import TURN_ID, turn_in_log
 from hitsend.runner.log import TurnLog
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ class TurnTask:
                 self._pending.append((self._now_ms(), event))
                 if isinstance(event, TurnStarted):
                     self.log = TurnLog(self._user_id, self._epoch, event)
+                    TURN_ID.set(event.turn_id)
                 if isinstance(event, TurnAccepted):
                     break
                 check()
@@ -88,8 +90,7 @@ class TurnTask:
             self._add(_failure(error))
         except Exception:
             # The last resort: a bug ends this turn, not the service.
-            ids = self.log.turn_id, self.log.request_id, self.log.turn_trace_id
-            log.exception("turn %s failed: request %s, trace %s", *ids)
+            log.exception("the turn failed: trace %s", self.log.turn_trace_id)
             self._add(_failure(BROKEN))
         self._end()
 
@@ -116,7 +117,8 @@ class TurnTask:
     def _log_failed_end(self, cutting: asyncio.Task[None]) -> None:
         """Logs the failure, because some callers do not wait for the task."""
         if not cutting.cancelled() and (problem := cutting.exception()):
-            log.warning("turn %s ended early, but: %s", self.log.turn_id, problem)
+            with turn_in_log(self.log.turn_id):
+                log.warning("the turn ended early, but: %s", problem)
 
     def fail(self) -> Stamped:
         """Ends the turn after a bug in storing its pending events, which are dropped."""

@@ -15,6 +15,7 @@ from hitsend.errors import Refused, TooLarge
 from hitsend.server.app import App
 from hitsend.server.auth.actor import actor_of
 from hitsend.server.auth.identify import Identity
+from hitsend.server.edge.request_id import request_id_of
 from hitsend.store import Actor
 from hitsend.wire.body import decode_body
 
@@ -23,8 +24,6 @@ T = TypeVar("T")
 MAX_ANONYMOUS_BYTES = 16_384
 """The largest body of a caller that is not authenticated."""
 NO_CONTENT = 204
-REQUEST_ID = "hitsend.request_id"
-"""Where the scope of a request holds its id."""
 
 
 class Access(Enum):
@@ -62,7 +61,7 @@ class Call:
 
     @property
     def request_id(self) -> str:
-        return str(self.request.scope[REQUEST_ID])
+        return request_id_of(self.request.scope)
 
     def path_param(self, name: str) -> str:
         return str(self.request.path_params[name])

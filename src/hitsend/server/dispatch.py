@@ -9,15 +9,14 @@ exception handlers; the others are in the runner and in `app.restart_forever`.
 import logging
 import math
 from contextlib import nullcontext, suppress
-from uuid import uuid4
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
-from uvicorn.protocols.utils import ClientDisconnected
+from starlette.websockets import WebSocket, WebSocketState
 
 from hitsend.errors import (
     HitsendError,
@@ -29,23 +28,22 @@ from hitsend.errors import (
     Unauthenticated,
     Unavailable,
 )
+from hitsend.logs import REQUEST_ID
 from hitsend.server.app import App
-from hitsend.server.auth.identify import (
-    MAX_QUOTED_CHARS,
-    Identity,
-    identify,
-)
+from hitsend.server.auth.identify import Identity, identify
 from hitsend.server.auth.session_cookie import refresh_session, set_session_cookie
-from hitsend.server.call import REQUEST_ID, Access, Call, Endpoint, SocketEndpoint, json_response
+from hitsend.server.call import Access, Call, Endpoint, SocketEndpoint, json_response
+from hitsend.server.edge.allowed_hosts import AllowedHosts
 from hitsend.server.edge.compression import compress
 from hitsend.server.edge.forwarded_headers import client_address
-from hitsend.server.edge.security_headers import add_headers
+from hitsend.server.edge.request_id import request_id_of
+from hitsend.server.edge.request_log import CLIENT_CLOSED, HUNG_UP, LoggedRoute
+from hitsend.server.edge.security_headers import SecurityHeaders
 from hitsend.server.limits.headers import rate_limit_headers
 from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.turns.socket.limits import SocketClose
 from hitsend.server.turns.socket.socket import close_socket
 from hitsend.server.turns.stream import RevocableStream
-from hitsend.settings import Settings, is_loopback, split_list
 from hitsend.wire.problem import ErrorBody, describe_error
 
 log = logging.getLogger(__name__)
@@ -53,41 +51,39 @@ log = logging.getLogger(__name__)
 BROKEN = "Something broke on our side. It has been logged."
 RETRY_AFTER_S = 1.0
 """The default for errors without a time of their own."""
-LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-SOCKET_LOST = (WebSocketDisconnect, ClientDisconnected)
-"""The client is gone. uvicorn raises the second one during the handshake."""
 
 
 def build_asgi_app(app: App) -> Starlette:
+    hosts, headers = AllowedHosts(app.services.settings), SecurityHeaders(app.services.settings)
     asgi_app = Starlette(
         routes=[
-            *(_http_route(endpoint, app) for endpoint in ROUTES),
-            *(_socket_route(endpoint, app) for endpoint in SOCKETS),
+            *(_http_route(endpoint, app, hosts, headers) for endpoint in ROUTES),
+            *(_socket_route(endpoint, app, hosts, headers) for endpoint in SOCKETS),
         ],
-        exception_handlers={HTTPException: _no_such_route},
+        exception_handlers={HTTPException: partial(_refuse_unknown_route, headers)},
     )
     asgi_app.router.redirect_slashes = False  # such a redirect would bypass `handle`
     return asgi_app
 
 
-def _http_route(endpoint: Endpoint, app: App) -> Route:
-    hosts = _allowed_hosts(app.services.settings)
-
+def _http_route(
+    endpoint: Endpoint, app: App, hosts: AllowedHosts, headers: SecurityHeaders
+) -> Route:
     async def handle(request: Request) -> Response:
-        request_id = request.scope[REQUEST_ID] = str(uuid4())
         try:
-            _check_host(request, hosts)
+            hosts.check(request)
             response = await _call_route(endpoint, request, app)
         except HitsendError as error:
-            response = _error_response(error, request.url.path)
+            response = _error_response(error, request)
         except ClientDisconnect:
-            response = Response(status_code=499)  # nobody reads it
+            response = Response(status_code=CLIENT_CLOSED)  # nobody reads it
         except Exception:
-            log.exception("%s %s failed: request %s", endpoint.method, endpoint.path, request_id)
-            response = _error_response(HitsendError(BROKEN), request.url.path)
-        return add_headers(await compress(response, request), request_id)
+            log.exception("%s %s failed", endpoint.method, endpoint.path)
+            response = _error_response(HitsendError(BROKEN), request)
+        return headers.add(await compress(response, request), request_id_of(request.scope))
 
-    return Route(endpoint.path, handle, methods=[endpoint.method], name=endpoint.summary)
+    route = LoggedRoute(endpoint.path, handle)
+    return Route(endpoint.path, route, methods=[endpoint.method], name=endpoint.summary)
 
 
 async def _call_route(endpoint: Endpoint, request: Request, app: App) -> Response:
@@ -120,44 +116,50 @@ async def _authorize(access: Access, request: Request, app: App) -> Identity | N
     return caller
 
 
-def _socket_route(endpoint: SocketEndpoint, app: App) -> WebSocketRoute:
-    hosts = _allowed_hosts(app.services.settings)
-
+def _socket_route(
+    endpoint: SocketEndpoint, app: App, hosts: AllowedHosts, headers: SecurityHeaders
+) -> WebSocketRoute:
     async def handle(websocket: WebSocket) -> None:
+        REQUEST_ID.set(request_id_of(websocket.scope))
         try:
-            with suppress(*SOCKET_LOST):
-                _check_host(websocket, hosts)
+            with suppress(*HUNG_UP):
+                hosts.check(websocket)
                 await endpoint.handler(websocket, app)
         except HitsendError as error:  # only raised before the handshake
-            await _deny_socket(websocket, error)
+            await _deny_socket(websocket, error, headers)
         except Exception:
             log.exception("%s %s failed", endpoint.method, endpoint.path)
             if websocket.application_state is WebSocketState.CONNECTING:
-                await _deny_socket(websocket, HitsendError(BROKEN))
+                await _deny_socket(websocket, HitsendError(BROKEN), headers)
             else:
                 await close_socket(websocket, SocketClose(SocketClose.BROKEN, BROKEN))
 
     return WebSocketRoute(endpoint.path, handle, name=endpoint.summary)
 
 
-async def _deny_socket(websocket: WebSocket, error: HitsendError) -> None:
-    response = _error_response(error, websocket.url.path)
-    await websocket.send_denial_response(add_headers(response, str(uuid4())))
+async def _deny_socket(websocket: WebSocket, error: HitsendError, headers: SecurityHeaders) -> None:
+    response = headers.add(_error_response(error, websocket), request_id_of(websocket.scope))
+    with suppress(*HUNG_UP):
+        await websocket.send_denial_response(response)
 
 
-async def _no_such_route(request: Request, error: Exception) -> Response:
+async def _refuse_unknown_route(
+    headers: SecurityHeaders, request: Request, error: Exception
+) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         refusal: HitsendError = MethodNotAllowed("This address cannot be called like that.")
     else:
         refusal = NotFound("There is nothing at this address.")
-    return add_headers(_error_response(refusal, request.url.path), str(uuid4()))
+    log.info("%s of no route: %d", request.method, error.status_code)
+    return headers.add(_error_response(refusal, request), request_id_of(request.scope))
 
 
-def _error_response(error: HitsendError, path: str) -> Response:
+def _error_response(error: HitsendError, request: HTTPConnection) -> Response:
     """One JSON body for all routes, in OpenAI's shape on /v1."""
-    detail = None if path.startswith("/v1/") else error.message
-    body = ErrorBody(describe_error(error), detail)
+    body = ErrorBody(describe_error(error))
+    if not request.url.path.startswith("/v1/"):
+        body = ErrorBody(body.error, error.message, request_id_of(request.scope))
     return json_response(body, error.status, _error_headers(error))
 
 
@@ -172,22 +174,3 @@ def _error_headers(error: HitsendError) -> dict[str, str]:
     if isinstance(error, Unauthenticated):
         return {"www-authenticate": "Bearer"}
     return {}
-
-
-def _allowed_hosts(settings: Settings) -> frozenset[str] | None:
-    """The names in `Host` that are answered, or None for all."""
-    allowed = frozenset(split_list(settings.allowed_hosts.lower()))
-    return allowed | LOCAL_NAMES if allowed or is_loopback(settings.host) else None
-
-
-def _check_host(request: HTTPConnection, allowed: frozenset[str] | None) -> None:
-    """Prevents DNS rebinding: a page on a foreign name that resolves to this machine could
-    otherwise call a server that listens on localhost only."""
-    if allowed is None:
-        return
-    name = request.url.hostname or ""
-    if name not in allowed:
-        raise NotAllowed(
-            f"hitsend was asked as {name[:MAX_QUOTED_CHARS]}, which is not a name it answers to. "
-            "See HITSEND_ALLOWED_HOSTS."
-        )

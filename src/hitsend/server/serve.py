@@ -9,22 +9,30 @@ import gc
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import uvicorn
 
+from hitsend.logs import configure_logs
 from hitsend.server.app import App, open_app
 from hitsend.server.dispatch import build_asgi_app
 from hitsend.server.edge.connection import connection_class
 from hitsend.server.edge.forwarded_headers import ForwardedHeaders, TrustedProxies
+from hitsend.server.local_risks import find_local_risks
 from hitsend.server.turns.socket.transport import MAX_IN_BYTES, SocketProtocol
 from hitsend.settings import BadSetting, Settings, split_list
+
+log = logging.getLogger(__name__)
 
 GRACE_S = 2
 """For connections to read their last bytes when the server stops."""
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+TLS_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 MAX_CONNECTIONS = 4000
 """Open at once, streams included. Further ones get 503."""
@@ -36,12 +44,14 @@ GC_THRESHOLDS = (20_000, 20, 100)
 
 async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
     """Serves until SIGINT or SIGTERM. Calls `announce` with the address once it can be opened."""
-    _log_to_stderr(settings)
+    configure_logs(settings.log_level, settings.log_format)
     signals = _Signals()
     gc.freeze()  # imported modules live as long as the process: the collector need not scan them
     gc.set_threshold(*GC_THRESHOLDS)
     async with open_app(settings) as app, listen(app) as address:
         announce(address)
+        for risk in find_local_risks(settings):
+            log.warning("%s", risk)
         gc.freeze()  # and so do the app's parts
         await signals.first.wait()
         await _run_unless(signals.second, app.runner.drain(settings.drain_s))
@@ -101,7 +111,16 @@ def _config(app: App) -> uvicorn.Config:
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
+        ssl_context_factory=partial(_build_tls_context, settings) if settings.tls_cert else None,
     )
+
+
+def _build_tls_context(
+    settings: Settings, _: uvicorn.Config, build_default: Callable[[], ssl.SSLContext]
+) -> ssl.SSLContext:
+    context = build_default()
+    context.minimum_version = TLS_VERSIONS[settings.tls_min]
+    return context
 
 
 def _listener(settings: Settings) -> socket.socket:
@@ -149,9 +168,3 @@ async def _run_unless(interrupted: asyncio.Event, work: Coroutine[None, None, No
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
-
-
-def _log_to_stderr(settings: Settings) -> None:
-    """Libraries log warnings only: at lower levels some of them log what users wrote."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
-    logging.getLogger("hitsend").setLevel(settings.log_level.upper())

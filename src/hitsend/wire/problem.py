@@ -33,6 +33,8 @@ class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
     error: Problem
     detail: str | None = None
     """The message again, as ChatGPT's web API has it. Not on /v1."""
+    request_id: str | None = None
+    """For a person to quote, as it is in the log. On /v1 only the header has it."""
 
 
 TYPES: tuple[tuple[type[HitsendError], str], ...] = (

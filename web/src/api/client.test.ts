@@ -62,14 +62,15 @@ test('a change outlives the page, and a read does not', async () => {
 	expect(requests.map(({ outlivesPage }) => outlivesPage)).toEqual([true, false]);
 });
 
-test('an error carries the message, the status and the code of the server', async () => {
+test('an error carries the message, status, code and request id of the server', async () => {
 	const error = { message: 'Too long.', code: 'context_length_exceeded' };
-	const { api } = fakeApi([400, { error }]);
+	const { api } = fakeApi([400, { error, request_id: '3f2a-9c0d' }]);
 
 	await expect(api.getStatus()).rejects.toMatchObject({
 		message: 'Too long.',
 		status: 400,
-		code: 'context_length_exceeded'
+		code: 'context_length_exceeded',
+		requestId: '3f2a-9c0d'
 	});
 });
 

@@ -13,7 +13,9 @@ export class ApiError extends Error {
 		/** The field of the request that is wrong, if the server named one. */
 		readonly param: string | null = null,
 		/** The server's Retry-After. */
-		readonly retryAfterMs: number | null = null
+		readonly retryAfterMs: number | null = null,
+		/** The id of the request, as the server's log has it. */
+		readonly requestId: string | null = null
 	) {
 		super(message);
 	}
@@ -37,9 +39,9 @@ export class TimedOut extends Unreachable {}
 export function toFailure(error: unknown): Failure {
 	if (error instanceof Unreachable) return { message: error.message, code: 'unreachable' };
 	if (error instanceof ApiError) {
-		const { message, code, param, retryAfterMs } = error;
+		const { message, code, param, retryAfterMs, requestId } = error;
 		const retryAt = retryAfterMs === null ? null : Date.now() + retryAfterMs;
-		return { message, code, param, retryAt };
+		return { message, code, param, retryAt, requestId };
 	}
 	throw error;
 }
@@ -224,8 +226,9 @@ async function readError(response: Response): Promise<ApiError | Unreachable> {
 	const { status } = response;
 	const text = await readText(response);
 	try {
-		const { message, code, param = null } = (JSON.parse(text) as ErrorBody).error;
-		return new ApiError(message, status, code, param, readRetryAfterMs(response));
+		const { error, request_id: requestId = null } = JSON.parse(text) as ErrorBody;
+		const { message, code, param = null } = error;
+		return new ApiError(message, status, code, param, readRetryAfterMs(response), requestId);
 	} catch {
 		if (PROXY_ERRORS.includes(status)) return new Unreachable();
 		if (status === 413) return new ApiError(TOO_LARGE, status, 'too_large');

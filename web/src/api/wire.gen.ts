@@ -365,6 +365,7 @@ export interface Envelope {
 export interface ErrorBody {
 	error: Problem;
 	detail?: string;
+	request_id?: string;
 }
 
 export interface ErrorCount {

@@ -56,4 +56,6 @@ export interface Failure {
 	retryable?: boolean;
 	/** Unix milliseconds at which to retry, if the server said so. */
 	retryAt?: number | null;
+	/** The id of the request in the server's log. */
+	requestId?: string | null;
 }

@@ -176,7 +176,8 @@ test('a failed turn has its failure, and keeps its text', async () => {
 	await turn.run();
 
 	expect(turn.failure).toMatchObject({
-		message: readExpected('failed').transcript.failure?.message
+		message: readExpected('failed').transcript.failure?.message,
+		requestId: null
 	});
 	expect(turn.answer?.status).toBe('failed');
 	expect(turn.answer?.content.parts[0]).not.toBe('');

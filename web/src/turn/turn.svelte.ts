@@ -90,6 +90,8 @@ export class Turn {
 	#stopRequest: StopRequest;
 	#reconnectingTimer: ReturnType<typeof setTimeout> | undefined;
 	#animationFrame: number | null = null;
+	/** The id of the Send in the server's log. */
+	#requestId: string | null = null;
 
 	constructor(api: TurnApi, start: Start, backoff: Backoff = shortBackoff) {
 		this.#api = api;
@@ -262,12 +264,13 @@ export class Turn {
 				break;
 			case 'server_ste_metadata':
 				if (event.metadata.conduit_prewarmed) this.savedMs = event.metadata.saved_ms ?? null;
+				this.#requestId = event.metadata.request_id ?? null;
 				break;
 			case 'answer_delayed':
 				this.delay = { reason: event.reason, numAhead: event.num_ahead };
 				break;
 			case 'error':
-				this.failure = event.error;
+				this.failure = { ...event.error, requestId: this.#requestId };
 				break;
 		}
 	}

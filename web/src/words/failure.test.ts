@@ -45,3 +45,12 @@ test('a used-up limit says when to try again', () => {
 	);
 	expect(describeFailure({ ...spent, code: 'engine_down' }, en)).toBe('Nothing is left.');
 });
+
+test('a fault of the server is told with the id that its log has', () => {
+	const broken = { ...failure('internal_error', 'Something broke.'), requestId: '3f2a-9c0d' };
+	expect(describeFailure(broken, en)).toBe(
+		'Something broke. If you report it, include this ID: 3f2a-9c0d'
+	);
+	expect(describeFailure(broken, de)).toMatch(/ nenne diese ID: 3f2a-9c0d$/);
+	expect(describeFailure({ ...broken, code: 'conflict' }, en)).toBe('Something broke.');
+});

@@ -19,6 +19,7 @@ from hitsend.errors import EngineLost, HitsendError
 from hitsend.messages import Message, Sampling, Text
 from hitsend.prompts.picker import check_instructions
 from hitsend.server.app import build_engine
+from hitsend.server.local_risks import find_local_risks
 from hitsend.settings import Settings, check_binding
 from hitsend.store import Store
 from hitsend.store.schema import HEAD
@@ -64,6 +65,13 @@ async def check_data_dir(settings: Settings) -> Finding:
     except OSError as error:
         fix = "Give yourself the right to write there, or name another with --data-dir."
         return Finding("fail", f"{folder} cannot be written: {error.strerror}.", fix)
+
+
+async def check_protection(settings: Settings) -> Finding:
+    risks = find_local_risks(settings)
+    if risks:
+        return Finding("warn", " ".join(risks))
+    return Finding("ok", "Only you may read the data")
 
 
 async def check_database(settings: Settings) -> Finding:
@@ -170,6 +178,7 @@ CHECKS: tuple[Check, ...] = (
     check_binding_is_safe,
     check_instructions_render,
     check_data_dir,
+    check_protection,
     check_database,
     check_disk_space,
     check_weights,

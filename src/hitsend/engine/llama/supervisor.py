@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextvars import Context
 from pathlib import Path
 
 from hitsend.engine.contract import EngineState
@@ -63,7 +64,8 @@ class Supervisor:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._supervise())
+        # It outlives the turn that starts it, so its log lines are not that turn's.
+        self._task = asyncio.create_task(self._supervise(), context=Context())
 
     async def close(self) -> None:
         if self._task:

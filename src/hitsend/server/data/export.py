@@ -26,10 +26,7 @@ class ExportStream(RevocableStream):
 
     def __init__(self, app: App, user: User) -> None:
         name = f"hitsend-export-{datetime.now(UTC):%Y-%m-%d}.zip"
-        headers = {
-            "cache-control": "no-store",
-            "content-disposition": f'attachment; filename="{name}"',
-        }
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
         super().__init__(
             write_export(app.services.store, user), headers=headers, media_type="application/zip"
         )

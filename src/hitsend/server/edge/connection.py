@@ -10,7 +10,8 @@ import struct
 from collections.abc import Callable
 from typing import ClassVar, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hitsend.server.edge.forwarded_headers import TrustedProxies
 
@@ -49,6 +50,7 @@ class Connection(HttpToolsProtocol):
     _closes_after_body = False
     _num_body_bytes = 0
     _num_header_bytes = 0
+    _answering: RequestResponseCycle | None = None
     _request_timeout: asyncio.TimerHandle | None = None
     _read_timeout: asyncio.TimerHandle | None = None
 
@@ -60,7 +62,14 @@ class Connection(HttpToolsProtocol):
         self.timeout_keep_alive = self.proxy_idle_s if is_proxy else self.idle_s
         self._set_request_timeout(self.headers_s)
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._answering is not None:  # uvicorn tells only the last of pipelined requests
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         self._set_request_timeout(None)
         self._set_read_timeout(None)
         super().connection_lost(exc)

@@ -1,5 +1,5 @@
-"""The client's address: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted proxies, and the
-address that limits count.
+"""What trusted proxies say of a request (`X-Forwarded-For`, `X-Forwarded-Proto`, `X-Request-Id`),
+and the client's address that limits count.
 
 Anyone can send these headers, so they count only from the addresses in `trusted_proxies`. A proxy
 that is half configured breaks things that are hard to notice: pages get no news, or all clients
@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hitsend.server.auth.identify import is_same_origin
+from hitsend.server.edge.request_id import REQUEST_ID, is_request_id
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +103,8 @@ class ForwardedHeaders:
             forwarded["scheme"] = plain + "s" * is_secure
         if client := self._proxies.find_client(",".join(headers.getlist("x-forwarded-for"))):
             forwarded["client"] = (client, 0)
+        if is_request_id(request_id := headers.get("x-request-id", "")):
+            forwarded[REQUEST_ID] = request_id
         return {**scope, **forwarded}
 
     def _warn_of_mistakes(self, scope: Scope, headers: Headers) -> None:

@@ -1,11 +1,13 @@
-"""The headers of every response: its request id, and the Content-Security-Policy and other
-protections of documents."""
+"""The headers of every response: its request id, who may keep it, and the Content-Security-Policy
+and other protections of documents."""
 
 from starlette.responses import Response
 
 from hitsend.server.turns.stream import TurnStream
+from hitsend.settings import Settings
 
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
+NO_STORE = (b"cache-control", b"no-store")
 DOCUMENT_HEADERS = (
     (
         b"content-security-policy",
@@ -20,11 +22,21 @@ DOCUMENT_HEADERS = (
 )
 
 
-def add_headers(response: Response, request_id: str) -> Response:
-    headers = response.raw_headers
-    headers.append((b"x-request-id", request_id.encode()))
-    headers.append(NO_SNIFF)
-    # A stream is never shown as a document, so it goes without the headers for documents.
-    if not isinstance(response, TurnStream):
-        headers.extend(DOCUMENT_HEADERS)
-    return response
+class SecurityHeaders:
+    def __init__(self, settings: Settings) -> None:
+        self._every_time = [NO_SNIFF]
+        if settings.tls_cert and settings.hsts_s:  # a proxy with TLS sends its own
+            value = f"max-age={settings.hsts_s}".encode()
+            self._every_time.append((b"strict-transport-security", value))
+
+    def add(self, response: Response, request_id: str) -> Response:
+        headers = response.raw_headers
+        headers.append((b"x-request-id", request_id.encode()))
+        headers += self._every_time
+        # Only the files of the page say otherwise: no browser or proxy may keep anything else.
+        if not any(name == NO_STORE[0] for name, _ in headers):
+            headers.append(NO_STORE)
+        # A stream is never shown as a document, so it goes without the headers for documents.
+        if not isinstance(response, TurnStream):
+            headers += DOCUMENT_HEADERS
+        return response

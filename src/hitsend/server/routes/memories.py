@@ -64,10 +64,7 @@ async def add_memory(call: Call) -> Response:
 async def download_memories(call: Call) -> Response:
     """Download the caller's memories and profile as a file."""
     content = await export_memories(call.app.services.store, call.user_id)
-    headers = {
-        "cache-control": "no-store",
-        "content-disposition": 'attachment; filename="hitsend-memories.json"',
-    }
+    headers = {"content-disposition": 'attachment; filename="hitsend-memories.json"'}
     return json_response(content, headers=headers)
 
 

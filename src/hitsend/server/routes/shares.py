@@ -12,8 +12,8 @@ from hitsend.store import MessageRow, Share, SharedPath
 from hitsend.wire.message import Origin, WireMessage, build_message
 from hitsend.wire.responses import Items, SharedConversation, ShareLink
 
-HEADERS = {"x-robots-tag": "noindex", "cache-control": "no-store"}
-"""A revoked share must not live on in a search engine or a cache."""
+HEADERS = {"x-robots-tag": "noindex"}
+"""A revoked share must not live on in a search engine."""
 
 
 class NewShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,7 +23,7 @@ async def issue_ticket(call: Call) -> Response:
     scheme = "wss" if url.scheme == "https" else "ws"
     socket_url = f"{scheme}://{url.netloc}{CONNECT}?ticket={ticket.token}"
     body = SocketTicket(socket_url, ticket.expires_at)
-    return json_response(body, headers={"cache-control": "no-store"})
+    return json_response(body)
 
 
 @socket_endpoint(CONNECT, Access.TICKET)

@@ -10,6 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from hitsend.errors import Refused
+from hitsend.logs import TURN_ID
 from hitsend.send import Send
 from hitsend.server.app import App
 from hitsend.server.call import Call
@@ -70,6 +71,7 @@ async def _start(call: Call, send: Send) -> StartedTurn:
             key_id=send.key_id,
             ends_with_caller=bool(send.given) and send.key is None,
         )
+    TURN_ID.set(turn.turn_id)
     status = TurnStatus(turn.turn_id, turn.conversation_id, turn.epoch, turn.finished_at)
     return StartedTurn(status, is_replay=False, headers=rate_limit_headers(allowances))
 
@@ -78,6 +80,7 @@ async def _replay(app: App, send: Send, turn_id: str) -> StartedTurn:
     """Following a running turn costs little; a finished one is read from the database. One that
     ended just now has a limit of its own: the same message may have been sent many times at once,
     and all of them get the answer."""
+    TURN_ID.set(turn_id)
     turn = await find_turn(app, send.user_id, turn_id)
     if turn.finished_at is not None:
         app.resume_limit.count(send.user_id, ended_s_ago=time.time() - turn.finished_at)

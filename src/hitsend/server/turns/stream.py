@@ -22,7 +22,7 @@ from hitsend.store import Store
 log = logging.getLogger(__name__)
 
 HEADERS = {
-    "cache-control": "no-cache, no-transform",
+    "cache-control": "no-store, no-transform",
     "x-accel-buffering": "no",  # nginx would otherwise buffer the whole answer
     # Caddy 2.6 would otherwise compress the stream despite `no-transform`, and so buffer it.
     "content-encoding": "identity",

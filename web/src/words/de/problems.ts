@@ -35,5 +35,6 @@ export const problems: Words['problems'] = {
 		internal_error: 'Auf unserer Seite ist etwas schiefgegangen. Es wurde festgehalten.'
 	},
 	later: (at) => `Du kannst es ${when(at, 'um')} wieder versuchen.`,
+	reference: (requestId) => `Wenn du es meldest, nenne diese ID: ${requestId}`,
 	said: ({ message, code }) => `${kinds[code ?? ''] ?? 'Das ging nicht'}: ${message}`
 };

@@ -11,6 +11,8 @@ export const problems = {
 			'This server asks for some work before it takes a message, and this browser cannot do it: it allows no web workers here. Allow them, or use another browser.'
 	} as Record<string, string>,
 	later: (at: Date) => `It can be tried again ${when(at, 'at')}.`,
+	/** For a person to give to whoever runs the server. */
+	reference: (requestId: string) => `If you report it, include this ID: ${requestId}`,
 	/** The message of the server. Other languages put the kind of failure before it. */
 	said: ({ message }: { message: string; code: string | null }) => message
 };

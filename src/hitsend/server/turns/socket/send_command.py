@@ -1,14 +1,14 @@
 """The `send` command of a socket: starts a turn like the HTTP route, with the same limits."""
 
-from uuid import uuid4
-
 import msgspec
 from starlette.requests import Request
 from starlette.websockets import WebSocket
 
+from hitsend import logs
 from hitsend.server.app import App
 from hitsend.server.auth.identify import Identity
-from hitsend.server.call import REQUEST_ID, Call, too_large
+from hitsend.server.call import Call, too_large
+from hitsend.server.edge.request_id import REQUEST_ID
 from hitsend.server.limits.send_limits import DEVICE, PROOF_TOKEN
 from hitsend.server.turns.start import CONDUIT, parse_body, start_once
 from hitsend.wire import socket as wire
@@ -26,6 +26,7 @@ async def run_send(
     send = await parse_body(app, body, identity.user.id)
     send = msgspec.structs.replace(send, key=f"socket:{command.client_msg_id}")
     call = Call(_as_request(websocket, command), app, identity)
+    logs.REQUEST_ID.set(call.request_id)
     turn, is_replay, _ = await start_once(call, send)
     return wire.SendReply(turn.conversation_id, turn.turn_id, turn.topic_id, is_replay)
 
@@ -44,6 +45,6 @@ def _as_request(websocket: WebSocket, command: wire.SendCommand) -> Request:
         if value is not None
     ]
     scope = {**websocket.scope, "type": "http", "method": "POST"}
-    scope[REQUEST_ID] = str(uuid4())
+    scope.pop(REQUEST_ID, None)  # each Send has an id of its own
     scope["headers"] = [*headers, *websocket.scope["headers"]]
     return Request(scope)

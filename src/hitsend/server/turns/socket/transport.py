@@ -63,9 +63,15 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     async def send(self, message: ASGISendEvent) -> None:
         await self.writable.wait()
-        if self.close_sent:  # by the protocol, after an invalid frame
+        # It is sent by the protocol after an invalid frame.
+        is_over = self.close_sent or self.transport.is_closing()
+        if not is_over:
+            await super().send(message)
+        if is_over or message["type"] == "websocket.http.response.body":
+            # uvicorn logs a handshake that was refused or cut off as an error, but for this.
+            self.handshake_complete = True
+        if is_over:
             raise ClientDisconnected
-        await super().send(message)
 
     async def run_asgi(self) -> None:
         await super().run_asgi()
