@@ -9,8 +9,9 @@ from functools import cache, partial
 
 import argon2
 
-from hitsend.errors import Refused
+from hitsend.errors import NameMixed, PasswordWeak, Refused
 from hitsend.hash_queue import HashQueue
+from hitsend.safety import find_mixed_scripts, is_easy_to_guess
 
 MIN_PASSWORD_CHARS = 8
 MAX_PASSWORD_CHARS = 256
@@ -22,10 +23,10 @@ HASHER = argon2.PasswordHasher(time_cost=3, memory_cost=65_536, parallelism=1)
 HASH_QUEUE = HashQueue()
 
 
-async def hash_password(password: str, *, address: str = "") -> str:
-    """Hashes a new password, in turns with those from other addresses. Raises Refused for one that
-    is too short or too long."""
-    checked = _check_password(password)
+async def hash_password(password: str, *, name: str, address: str = "") -> str:
+    """Hashes a new password of the account `name`, in turns with those from other addresses. Raises
+    Refused for one that is too short, too long or easy to guess."""
+    checked = _check_password(password, name)
     return await HASH_QUEUE.run(address, partial(HASHER.hash, checked))
 
 
@@ -54,10 +55,16 @@ def _unmatched_hash() -> str:
     return f"$argon2id$v=19${cost}${salt}${digest}"
 
 
-def _check_password(password: str) -> bytes:
+def _check_password(password: str, name: str) -> bytes:
     if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
         raise Refused(
             f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters.",
+            param="password",
+        )
+    if is_easy_to_guess(password, name):
+        raise PasswordWeak(
+            "This password is easy to guess. Common words, your name, years, sequences and "
+            "repetitions add little to it: make it longer, for example with a few unrelated words.",
             param="password",
         )
     return _normalize(password)
@@ -77,6 +84,12 @@ def clean_name(name: str) -> str:
         raise Refused(f"A name has 1 to {MAX_NAME_CHARS} characters.", param="name")
     if any(_is_invisible(char) for char in normal):
         raise Refused("A name has no control characters or invisible ones.", param="name")
+    if scripts := find_mixed_scripts(normal):
+        raise NameMixed(
+            f"This name mixes letters of {' and '.join(scripts)}, some of which look alike. "
+            "Write it in one alphabet.",
+            param="name",
+        )
     return normal
 
 

@@ -5,6 +5,7 @@
     + Unauthenticated      401  no valid credential
       - KeyInvalid         401  no valid API key, where one is needed
     + NotAllowed           403  the caller has no permission
+      - ScopeMissing       403  the API key may not do this
     + NotFound             404  does not exist, or belongs to someone else: same response
     + MethodNotAllowed     405  the path has no such method
     + Conflict             409  done already, or changed concurrently
@@ -12,6 +13,8 @@
     + TooLarge             413  over a size limit
     + TooFast              429  over a rate limit; says when to retry
       - QuotaSpent         429  over the day's tokens
+    + PasswordWeak         400  a new password that is easy to guess
+    + NameMixed            400  a new name in several alphabets
     + KeyReused            422  an idempotency key of a different request
     + TokenExpired          401  one of our signed tokens, expired
     + TokenInvalid          401  not one of our signed tokens, or for another purpose
@@ -68,6 +71,10 @@ class NotAllowed(Refused):
     status = 403
 
 
+class ScopeMissing(NotAllowed):
+    code = "insufficient_scope"
+
+
 class NotFound(Refused):
     code = "not_found"
     status = 404
@@ -114,6 +121,14 @@ class TooFast(Refused):
 
 class QuotaSpent(TooFast):
     code = "quota_exceeded"
+
+
+class PasswordWeak(Refused):
+    code = "password_weak"
+
+
+class NameMixed(Refused):
+    code = "name_mixed"
 
 
 class KeyReused(Refused):

@@ -1,5 +1,6 @@
 """Signing up, in and out, and the separation of accounts."""
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import expect
@@ -52,6 +53,24 @@ def test_an_empty_field_shows_its_problem(new_person: Callable[[], Person]) -> N
     expect(person.page.get_by_label("Password")).to_have_accessible_description(
         "3 more characters, please."
     )
+
+
+def test_an_easy_password_and_a_name_in_mixed_alphabets_are_refused_at_their_fields(
+    new_person: Callable[[], Person],
+) -> None:
+    person = new_person()
+    person.visit()
+    name, password = person.page.get_by_label("Name"), person.page.get_by_label("Password")
+    name.fill("p\u0430ypal")
+    password.press_sequentially("Passw0rd1")
+    expect(password).to_have_accessible_description(re.compile("easy to guess"))
+    person.button("Create account").click()
+    expect(password).to_be_focused()
+    password.fill(PASSWORD)
+    expect(password).to_have_accessible_description("At least 8 characters.")
+    person.button("Create account").click()
+    expect(name).to_have_accessible_description(re.compile("mixes letters of Cyrillic and Latin"))
+    person.create_account("Иван")
 
 
 def test_another_person_sees_no_conversation_of_the_first(ada: Person, bob: Person) -> None:

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from tests.server.world import PASSWORD, World
 
+from hitsend.credentials import HASHER
 from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.serve import listen
@@ -201,6 +202,42 @@ async def test_a_bad_name_or_password_is_refused_with_the_reason(
     assert refused.status_code == 400
     assert refused.json()["detail"]
     assert await world.app.services.store.accounts.count_enabled() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "code"),
+    [
+        ("ada", "Passw0rd1!", "password_weak"),
+        ("ada", " " * 12, "password_weak"),
+        ("lovelace", "Lovelace99", "password_weak"),
+        ("p\u0430ypal", PASSWORD, "name_mixed"),
+    ],
+)
+async def test_easy_passwords_and_names_in_mixed_alphabets_are_refused_everywhere(
+    world: World, name: str, password: str, code: str
+) -> None:
+    boss = await world.someone("boss", "admin")
+    invite = (await boss.http.post("/backend-api/invites", json={})).json()["token"]
+    browser = await world.browser()
+    body = {"invite": invite, "name": name, "password": password}
+    refused = await browser.post("/backend-api/accounts/sign-up", json=body)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, code)
+    if code == "name_mixed":
+        renamed = await boss.http.patch("/backend-api/me", json={"name": name})
+        assert renamed.json()["error"] == refused.json()["error"]
+    made = await browser.post(
+        "/backend-api/accounts/sign-up", json=body | {"name": "Иван", "password": PASSWORD}
+    )
+    assert made.status_code == 201
+
+
+async def test_accounts_made_before_a_rule_can_still_sign_in(world: World) -> None:
+    """With a password and a name that would be refused today."""
+    accounts = world.app.services.store.accounts
+    await accounts.create("p\u0430ypal", HASHER.hash("password"), "member")
+    body = {"name": "p\u0430ypal", "password": "password"}
+    signed_in = await (await world.browser()).post("/backend-api/accounts/sign-in", json=body)
+    assert signed_in.status_code == 200
 
 
 async def test_responses_have_security_headers(world: World) -> None:

@@ -74,6 +74,17 @@ async def test_a_new_password_signs_every_other_browser_out(world: World) -> Non
     assert (await sign_in(world, "ada", "a better password"))[1] == 200
 
 
+async def test_a_new_password_must_not_be_easy_to_guess(world: World) -> None:
+    await world.create_user_with_password("lovelace")
+    here, _ = await sign_in(world, "lovelace")
+    for easy in ("password123", "lovelace2024", "12345678"):
+        body = {"current": PASSWORD, "new": easy}
+        refused = await here.post("/backend-api/me/password", json=body)
+        assert refused.json()["error"]["code"] == "password_weak"
+        assert refused.json()["error"]["param"] == "password"
+    assert (await sign_in(world, "lovelace"))[1] == 200
+
+
 async def test_changing_a_password_needs_the_current_one(world: World) -> None:
     await world.create_user_with_password("ada")
     here, _ = await sign_in(world, "ada")

@@ -202,7 +202,7 @@ class World:
     async def create_user_with_password(self, name: str) -> None:
         """Creates an account that can sign in with PASSWORD."""
         accounts = self.app.services.store.accounts
-        await accounts.create(name, await hash_password(PASSWORD), "member")
+        await accounts.create(name, await hash_password(PASSWORD, name=name), "member")
 
 
 @asynccontextmanager

@@ -128,7 +128,8 @@ def _date(at: float) -> str:
 
 
 async def _create_user(settings: Settings, name: str, role: Role | None, password: str) -> User:
-    kept, password_hash = clean_name(name), await hash_password(password)
+    kept = clean_name(name)
+    password_hash = await hash_password(password, name=kept)
     async with open_store(settings) as store:
         if await store.accounts.count_enabled() > 0:
             return await store.accounts.create(kept, password_hash, role or "member")

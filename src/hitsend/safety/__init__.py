@@ -1,5 +1,8 @@
-"""Protects people: finds what should not leave a text unnoticed. Knows no engine and no store."""
+"""Protects people: finds secrets in texts, passwords that are easy to guess, and names that look
+like others. Knows no engine and no store."""
 
+from hitsend.safety.names import find_mixed_scripts
+from hitsend.safety.passwords import is_easy_to_guess
 from hitsend.safety.secrets import (
     FoundSecret,
     SecretKind,
@@ -15,9 +18,11 @@ __all__ = [
     "FoundSecret",
     "SecretKind",
     "describe_secrets",
+    "find_mixed_scripts",
     "find_secret",
     "find_secrets",
     "has_password",
+    "is_easy_to_guess",
     "mask_secret",
     "remove_secrets",
 ]

@@ -38,6 +38,8 @@ def test_an_invalid_account_is_refused(hitsend: Hitsend, tmp_path: Path) -> None
     assert "has to be an admin" in create_user(hitsend, tmp_path, "ann", "--role", "member")
     assert "8 to 256" in create_user(hitsend, tmp_path, "ann", password="short\n")
     assert "8 to 256" in create_user(hitsend, tmp_path, "ann", password="")
+    assert "easy to guess" in create_user(hitsend, tmp_path, "ann", password="annannann1\n")
+    assert "in one alphabet" in create_user(hitsend, tmp_path, "\u0430nn")
     create_user(hitsend, tmp_path, "ann")
     assert "is taken" in create_user(hitsend, tmp_path, "ANN")
 

@@ -20,6 +20,12 @@ test('a short new password says how many characters it lacks', () => {
 	expect(checkCredentials('ada', '🦊🦊🦊🦊', true, t).password).toBe('4 more characters, please.');
 });
 
+test('a new password that is easy to guess is refused, also for being the name', () => {
+	expect(checkCredentials('ada', 'Passw0rd1', true, t)).toEqual({ password: t.passwordWeak });
+	expect(checkCredentials('lovelace', 'lovelace99', true, t)).toEqual({ password: t.passwordWeak });
+	expect(checkCredentials('ada', 'Passw0rd1', false, t)).toEqual({});
+});
+
 test('an existing password is not checked for length', () => {
 	expect(checkCredentials('ada', 'short', false, t)).toEqual({});
 });

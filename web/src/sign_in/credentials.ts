@@ -1,6 +1,8 @@
 /** Checks a name and password before they are sent, and assigns the server's refusals to fields. */
 import type { Failure } from '$/api/wire';
 import { describeFailure } from '$/words/failure';
+import { isEasyToGuess } from '$/safety/passwords';
+import { MIN_PASSWORD_CHARS } from '$/safety/commonPasswords.gen';
 import type { Words } from '$/words/words';
 
 export interface Problems {
@@ -10,8 +12,6 @@ export interface Problems {
 	both?: string;
 }
 
-const MIN_PASSWORD_CHARS = 8;
-
 export function checkCredentials(
 	name: string,
 	password: string,
@@ -20,11 +20,22 @@ export function checkCredentials(
 ): Problems {
 	const problems: Problems = {};
 	if (name.trim() === '') problems.name = isNew ? t.nameMissing : t.signIn.nameMissing;
+	const problem = isNew ? checkNewPassword(password, name, t) : undefined;
+	if (password === '') problems.password = isNew ? t.passwordRule : t.passwordMissing;
+	else if (problem !== undefined) problems.password = problem;
+	return problems;
+}
+
+/** Returns why the server would refuse this password for a new one. */
+export function checkNewPassword(
+	password: string,
+	name: string,
+	t: Words['signIn']
+): string | undefined {
 	// Counts code points, as the server does.
 	const missing = MIN_PASSWORD_CHARS - [...password].length;
-	if (password === '') problems.password = isNew ? t.passwordRule : t.passwordMissing;
-	else if (isNew && missing > 0) problems.password = t.passwordShort(missing);
-	return problems;
+	if (missing > 0) return t.passwordShort(missing);
+	return isEasyToGuess(password, name) ? t.passwordWeak : undefined;
 }
 
 /** Assigns a refusal to the field it is about. */

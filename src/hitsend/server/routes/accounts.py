@@ -76,7 +76,8 @@ async def create_first_account(call: Call) -> Response:
     async with call.app.first_account_lock:
         if await accounts.count_enabled():
             raise Conflict("There is an account already. Sign in, or ask for an invitation.")
-        password_hash = await hash_password(body.password, address=client_address(call.request))
+        address = client_address(call.request)
+        password_hash = await hash_password(body.password, name=name, address=address)
         user = await accounts.create_first(name, password_hash)
     return await _sign_in(call, user, 201)
 
@@ -113,7 +114,7 @@ async def sign_up(call: Call) -> Response:
         except Refused:
             attempt.failed()
             raise
-    password_hash = await hash_password(body.password, address=address)
+    password_hash = await hash_password(body.password, name=name, address=address)
     user = await accounts.redeem_invite(invite, name, password_hash)
     return await _sign_in(call, user, 201)
 
@@ -148,7 +149,8 @@ async def change_password(call: Call) -> Response:
     body, session = await call.read_body(NewPassword), call.identity.session
     assert session is not None
     await _check_password(call, body.current, "current")
-    new = await hash_password(body.new, address=client_address(call.request))
+    name, address = call.identity.user.name, client_address(call.request)
+    new = await hash_password(body.new, name=name, address=address)
     await call.app.services.store.accounts.change_password(call.user_id, new, session.id)
     return Response(status_code=NO_CONTENT)
 

@@ -30,6 +30,10 @@ export const problems: Words['problems'] = {
 		no_worker:
 			'Dieser Server verlangt etwas Rechenarbeit, bevor er eine Nachricht annimmt, und dieser Browser kann sie nicht leisten: Er lässt hier keine Web Worker zu. Erlaube sie, oder nimm einen anderen Browser.',
 		unauthenticated: 'Der Name oder das Passwort stimmt nicht, oder du bist nicht mehr angemeldet.',
+		password_weak:
+			'Dieses Passwort ist leicht zu erraten. Mach es länger, zum Beispiel mit ein paar Wörtern, die nichts miteinander zu tun haben.',
+		name_mixed:
+			'Dieser Name mischt Buchstaben verschiedener Schriften, die gleich aussehen können. Schreibe ihn in einer Schrift.',
 		not_found: 'Das gibt es nicht, oder es gehört dir nicht.',
 		worker_lost: 'Das Modell ist beim Antworten ausgefallen. Was gesagt war, ist erhalten.',
 		internal_error: 'Auf unserer Seite ist etwas schiefgegangen. Es wurde festgehalten.'

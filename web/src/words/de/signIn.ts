@@ -12,6 +12,8 @@ export const signIn: Words['signIn'] = {
 	passwordMissing: 'Gib dein Passwort ein.',
 	passwordShort: (missing) =>
 		missing === 1 ? 'Noch ein Zeichen, bitte.' : `Noch ${missing} Zeichen, bitte.`,
+	passwordWeak:
+		'Das ist leicht zu erraten. Mach es länger, zum Beispiel mit ein paar Wörtern, die nichts miteinander zu tun haben: Häufige Wörter, dein Name, Jahreszahlen, Reihen und Wiederholungen helfen wenig.',
 	nameTaken: 'Dieser Name ist vergeben. Wähle einen anderen.',
 	wrong: 'Der Name oder das Passwort stimmt nicht.',
 	inviteOver: 'Diese Einladung gilt nicht oder nicht mehr. Bitte um einen neuen Link.',

@@ -10,6 +10,8 @@ export const signIn = {
 	passwordMissing: 'Type your password.',
 	passwordShort: (missing: number) =>
 		missing === 1 ? 'One character more, please.' : `${missing} more characters, please.`,
+	passwordWeak:
+		'This is easy to guess. Make it longer, for example with a few unrelated words: common words, your name, years, sequences and repetitions add little.',
 	nameTaken: 'This name is taken. Choose another.',
 	wrong: 'The name or the password is wrong.',
 	inviteOver: 'This invitation is not valid, or not any more. Ask for a new link.',
