@@ -145,6 +145,30 @@ def test_an_api_key_is_shown_once_works_and_can_be_revoked(ada: Person, server: 
     assert asked.status_code == 401
 
 
+def test_a_key_gets_the_scopes_and_the_expiry_that_were_chosen(ada: Person, server: Server) -> None:
+    keys = part(ada.open_settings("API keys"), "API keys")
+    keys.get_by_label("Label of a new key").fill("backup")
+    keys.get_by_role("switch", name="Chat").click()
+    keys.get_by_role("button", name="Create key").click()
+    expect(keys.get_by_text("Choose at least one thing the key may do.")).to_be_visible()
+    keys.get_by_role("switch", name="Read").click()
+    keys.get_by_label("Expires").select_option("After 90 days")
+    keys.get_by_role("button", name="Create key").click()
+    expect(keys.get_by_role("listitem")).to_contain_text("Read")
+    expect(keys.get_by_role("listitem")).to_contain_text(re.compile(r"expires \w+ \d+, \d{4}"))
+    bearer = {"authorization": f"Bearer {keys.locator('code').inner_text()}"}
+
+    assert httpx2.get(f"{server.url}/backend-api/conversations", headers=bearer).status_code == 200
+    refused = httpx2.get(f"{server.url}/v1/models", headers=bearer)
+    assert refused.json()["error"]["code"] == "insufficient_scope"
+
+
+def test_only_administrators_are_offered_keys_that_administer(ada: Person, bob: Person) -> None:
+    for person, count in ((ada, 3), (bob, 2)):
+        keys = part(person.open_settings("API keys"), "API keys")
+        expect(keys.get_by_role("switch")).to_have_count(count)
+
+
 LOOK = """
 () => {
     const style = getComputedStyle(document.body);

@@ -2,10 +2,11 @@
 
 import asyncio
 import dataclasses
+import time
 
 import httpx2
 import pytest
-from tests.server.world import PASSWORD, World
+from tests.server.world import PASSWORD, Someone, World
 
 from hitsend.credentials import HASHER
 from hitsend.server.auth.session_cookie import COOKIE
@@ -172,6 +173,57 @@ async def test_a_key_is_shown_once_and_works_until_it_is_revoked(world: World) -
     assert (await program.get("/backend-api/me")).json()["user"]["name"] == "ada"
     assert (await ada.http.delete(f"/backend-api/keys/{made['id']}")).status_code == 204
     assert (await program.get("/backend-api/me")).status_code == 401
+
+
+async def test_a_key_expires_when_its_maker_chose_and_says_so(world: World) -> None:
+    ada = await world.someone("ada")
+    made = (await ada.http.post("/backend-api/keys", json={"label": "ci", "days": 30})).json()
+    assert made["scopes"] == ["chat", "read"]
+    assert 29.9 < (made["expires_at"] - time.time()) / 86_400 < 30.1
+    expired = await world.create_key(ada.user_id, expires_at=1_000_000_000.0)
+    program = await world.browser()
+    for path in ("/v1/models", "/backend-api/me", "/backend-api/keys"):
+        program.headers["authorization"] = f"Bearer {made['key']}"
+        assert (await program.get(path)).status_code != 401
+        program.headers["authorization"] = f"Bearer {expired}"
+        refused = await program.get(path)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (401, "invalid_api_key")
+        assert "expired on 2001-09-09" in refused.json()["error"]["message"]
+
+
+async def test_an_answer_streams_to_a_key_no_longer_than_the_key_is_valid(world: World) -> None:
+    ada = await world.someone("ada")
+    program = await world.browser()
+    key = await world.create_key(ada.user_id, expires_at=time.time() + 2)
+    program.headers["authorization"] = f"Bearer {key}"
+    stream = await Someone(program, "", "", "").send("!script tokens=100000 pace=5ms")
+    assert not stream.is_done
+    assert 0 < len(stream.text) < 100_000
+    await ada.http.post(
+        "/backend-api/stop_conversation", json={"conversation_id": stream.conversation_id}
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"scopes": []}, {"scopes": ["everything"]}, {"days": 0}, {"days": 4000}]
+)
+async def test_a_key_with_unknown_scopes_or_days_is_refused(
+    world: World, wrong: dict[str, object]
+) -> None:
+    ada = await world.someone("ada")
+    refused = await ada.http.post("/backend-api/keys", json={"label": "ci"} | wrong)
+    assert refused.status_code == 400
+
+
+async def test_only_an_administrator_can_make_a_key_that_administers(world: World) -> None:
+    boss, ada = await world.someone("boss", "admin"), await world.someone("ada")
+    body = {"label": "ops", "scopes": ["admin"]}
+    assert (await ada.http.post("/backend-api/keys", json=body)).status_code == 403
+    key = (await boss.http.post("/backend-api/keys", json=body)).json()["key"]
+    program = await world.browser()
+    program.headers["authorization"] = f"Bearer {key}"
+    assert (await program.get("/backend-api/people")).status_code == 200
+    assert (await program.get("/backend-api/conversations")).status_code == 403
 
 
 async def test_another_browser_can_be_signed_out(world: World) -> None:

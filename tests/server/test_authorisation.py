@@ -1,6 +1,8 @@
 """Every route, with every kind of credential. A route without an entry here fails."""
 
 import re
+from itertools import combinations
+from typing import get_args
 from uuid import uuid4
 
 import httpx2
@@ -9,8 +11,9 @@ from tests.server.world import Someone, World
 
 from hitsend.credentials import hash_token, new_token
 from hitsend.server.auth.session_cookie import COOKIE
-from hitsend.server.call import Access, Endpoint, SocketEndpoint
+from hitsend.server.call import KEY_SCOPES, Access, Endpoint, SocketEndpoint
 from hitsend.server.routes import ROUTES, SOCKETS
+from hitsend.store import KeyScope
 
 FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
 CONTEXT = "/backend-api/conversation/{conversation_id}/message/{message_id}/context"
@@ -72,7 +75,7 @@ EXPECTED = {
     "POST /backend-api/groups": Access.ADMIN,
     "PATCH /backend-api/groups/{group_id}": Access.ADMIN,
     "DELETE /backend-api/groups/{group_id}": Access.ADMIN,
-    "GET /backend-api/usage": Access.USER,
+    "GET /backend-api/usage": Access.READ,
     "GET /backend-api/usage/everyone": Access.ADMIN,
     "GET /backend-api/prices": Access.ADMIN,
     "PUT /backend-api/prices/{model:path}": Access.ADMIN,
@@ -87,39 +90,39 @@ EXPECTED = {
     "POST /backend-api/admin/experiments/{experiment_id}/end": Access.ADMIN,
     "GET /backend-api/admin/audit": Access.ADMIN,
     "GET /backend-api/status": Access.USER,
-    "POST /backend-api/sentinel/chat-requirements/prepare": Access.USER,
-    "POST /backend-api/sentinel/req": Access.USER,
-    "POST /backend-api/sentinel/chat-requirements/finalize": Access.USER,
-    "POST /backend-api/sentinel/ping": Access.USER,
+    "POST /backend-api/sentinel/chat-requirements/prepare": Access.CHAT,
+    "POST /backend-api/sentinel/req": Access.CHAT,
+    "POST /backend-api/sentinel/chat-requirements/finalize": Access.CHAT,
+    "POST /backend-api/sentinel/ping": Access.CHAT,
     "POST /backend-api/lat/r": Access.USER,
     "POST /backend-api/telemetry": Access.USER,
     "GET /backend-api/latency": Access.ADMIN,
-    "GET /backend-api/conversations": Access.USER,
-    "GET /backend-api/conversation/{conversation_id}": Access.USER,
-    "PATCH /backend-api/conversation/{conversation_id}": Access.USER,
-    "DELETE /backend-api/conversation/{conversation_id}": Access.USER,
+    "GET /backend-api/conversations": Access.READ,
+    "GET /backend-api/conversation/{conversation_id}": Access.READ,
+    "PATCH /backend-api/conversation/{conversation_id}": Access.CHAT_AND_READ,
+    "DELETE /backend-api/conversation/{conversation_id}": Access.CHAT_AND_READ,
     f"GET {CONTEXT}": Access.SESSION,
-    f"PUT {FEEDBACK}": Access.USER,
-    f"DELETE {FEEDBACK}": Access.USER,
-    "GET /backend-api/folders": Access.USER,
-    "POST /backend-api/folders": Access.USER,
-    "PATCH /backend-api/folders/{folder_id}": Access.USER,
-    "DELETE /backend-api/folders/{folder_id}": Access.USER,
+    f"PUT {FEEDBACK}": Access.CHAT_AND_READ,
+    f"DELETE {FEEDBACK}": Access.CHAT_AND_READ,
+    "GET /backend-api/folders": Access.READ,
+    "POST /backend-api/folders": Access.CHAT_AND_READ,
+    "PATCH /backend-api/folders/{folder_id}": Access.CHAT_AND_READ,
+    "DELETE /backend-api/folders/{folder_id}": Access.CHAT_AND_READ,
     "POST /backend-api/conversation/{conversation_id}/shares": Access.SESSION,
     "GET /backend-api/shares": Access.SESSION,
     "DELETE /backend-api/shares/{share_id}": Access.SESSION,
     "GET /backend-api/share/{share_id}": Access.ANYONE,
-    "POST /backend-api/f/conversation": Access.USER,
-    "POST /backend-api/f/conversation/prepare": Access.USER,
-    "POST /backend-api/conversation/experimental/generate_autocompletions": Access.USER,
-    "POST /backend-api/tokenize": Access.USER,
-    "POST /backend-api/f/conversation/resume": Access.USER,
-    "GET /backend-api/f/conversation/{turn_id}/events": Access.USER,
-    "GET /backend-api/conversation/{conversation_id}/stream_status": Access.USER,
-    "POST /backend-api/stop_conversation": Access.USER,
-    "GET /backend-api/celsius/ws/user": Access.USER,
+    "POST /backend-api/f/conversation": Access.CHAT,
+    "POST /backend-api/f/conversation/prepare": Access.CHAT,
+    "POST /backend-api/conversation/experimental/generate_autocompletions": Access.CHAT,
+    "POST /backend-api/tokenize": Access.READ,
+    "POST /backend-api/f/conversation/resume": Access.CHAT,
+    "GET /backend-api/f/conversation/{turn_id}/events": Access.CHAT,
+    "GET /backend-api/conversation/{conversation_id}/stream_status": Access.CHAT,
+    "POST /backend-api/stop_conversation": Access.CHAT,
+    "GET /backend-api/celsius/ws/user": Access.CHAT_AND_READ,
     "WS /backend-api/celsius/ws/connect": Access.TICKET,
-    "GET /backend-api/turn/{turn_id}": Access.USER,
+    "GET /backend-api/turn/{turn_id}": Access.READ,
     "POST /v1/chat/completions": Access.KEY,
     "GET /v1/models": Access.KEY,
     "GET /v1/models/{model:path}": Access.KEY,
@@ -209,17 +212,67 @@ async def test_the_bearer_scheme_is_case_insensitive(world: World, scheme: str) 
     assert (await program.get("/backend-api/me")).status_code == 200
 
 
+SCOPES: dict[Access, set[str]] = {
+    Access.USER: set(),
+    Access.CHAT: {"chat"},
+    Access.READ: {"read"},
+    Access.CHAT_AND_READ: {"chat", "read"},
+    Access.KEY: {"chat"},
+    Access.ADMIN: {"admin"},
+}
+"""The scopes a key needs. No key may call any other route."""
+EVERY_KEY: tuple[tuple[KeyScope, ...], ...] = tuple(
+    scopes for size in (1, 2, 3) for scopes in combinations(get_args(KeyScope), size)
+)
+
+
+def test_every_kind_of_access_says_what_a_key_needs() -> None:
+    for_no_key = {Access.ANYONE, Access.SESSION, Access.ADMIN_SESSION, Access.TICKET}
+    assert {access: set(scopes) for access, scopes in KEY_SCOPES.items()} == SCOPES
+    assert SCOPES.keys() | for_no_key == set(Access)
+
+
+@pytest.mark.parametrize("route", guarded, ids=name)
+async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
+    world: World, route: Endpoint
+) -> None:
+    ada = await world.someone("ada", "admin")
+    for scopes in EVERY_KEY:
+        program = await with_header(world, f"Bearer {await world.create_key(ada.user_id, scopes)}")
+        answer = await call(route, program)
+        needed = SCOPES.get(route.access)
+        if needed is not None and needed <= set(scopes):
+            is_let_in = answer.status_code not in (401, 403) or "token_invalid" in answer.text
+            assert is_let_in, (name(route), scopes)
+            continue
+        assert answer.status_code == 403, (name(route), scopes)
+        code = "not_allowed" if needed is None else "insufficient_scope"
+        assert answer.json()["error"]["code"] == code
+        for scope in (needed or set()) - set(scopes):
+            assert scope in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("route", guarded, ids=name)
 async def test_the_wrong_kind_of_credential_is_refused(world: World, route: Endpoint) -> None:
     ada = await world.someone("ada")
-    by_key = await call(route, await with_header(world, f"Bearer {ada.key}"))
     by_session = await call(route, ada.http)
-    if route.access in (Access.SESSION, Access.ADMIN):
-        assert by_key.status_code == 403
     if route.access is Access.KEY:
         assert by_session.status_code == 401
-    if route.access is Access.ADMIN:
+    if route.access in (Access.ADMIN, Access.ADMIN_SESSION):
         assert by_session.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "route", [route for route in guarded if route.access is Access.ADMIN], ids=name
+)
+async def test_the_key_of_a_former_administrator_administers_nothing(
+    world: World, route: Endpoint
+) -> None:
+    ada, _ = await world.someone("ada", "admin"), await world.someone("eve", "admin")
+    key = await world.create_key(ada.user_id, ["admin"])
+    program = await with_header(world, f"Bearer {key}")
+    await world.app.services.store.accounts.change_account(ada.user_id, role="member")
+    assert (await call(route, program)).status_code == 403
 
 
 @pytest.mark.parametrize(

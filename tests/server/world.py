@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -26,7 +26,8 @@ from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.sse import SseEvent, SseParser
-from hitsend.store import AccountRole
+from hitsend.store import AccountRole, KeyScope
+from hitsend.store.keys import DEFAULT_SCOPES
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 
 PASSWORD = "correct horse battery"
@@ -189,8 +190,7 @@ class World:
         """Signs in without a password: hashing one takes a tenth of a second."""
         accounts = self.app.services.store.accounts
         user = await accounts.create(name, "", role)
-        key, token = new_key(), new_token()
-        await accounts.create_key(user.id, hash_token(key), key_prefix(key), "test")
+        key, token = await self.create_key(user.id), new_token()
         session = await accounts.open_session(
             user.id, hash_token(token), user_agent="", expires_at=time.time() + 3600
         )
@@ -198,6 +198,18 @@ class World:
         http.cookies.set(COOKIE, token)
         http.headers["x-csrf-token"] = csrf_token(self.app.csrf_secret, session.id)
         return Someone(http, name, user.id, key)
+
+    async def create_key(
+        self,
+        user_id: str,
+        scopes: Collection[KeyScope] = DEFAULT_SCOPES,
+        expires_at: float | None = None,
+    ) -> str:
+        key = new_key()
+        await self.app.services.store.accounts.create_key(
+            user_id, hash_token(key), key_prefix(key), "test", scopes, expires_at
+        )
+        return key
 
     async def create_user_with_password(self, name: str) -> None:
         """Creates an account that can sign in with PASSWORD."""

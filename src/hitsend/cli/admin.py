@@ -5,7 +5,8 @@ Works while a server runs: the database allows several writers.
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from getpass import getpass
@@ -25,7 +26,10 @@ from hitsend.credentials import (
 )
 from hitsend.errors import NotFound, Refused
 from hitsend.settings import Loaded, Settings
-from hitsend.store import AccountItem, Store, User
+from hitsend.store import AccountItem, KeyScope, Store, User
+from hitsend.store.keys import DEFAULT_SCOPES
+
+DAY_S = 86_400
 
 Role: TypeAlias = Literal["admin", "member"]
 Name: TypeAlias = Annotated[str, Parameter(help="The account's name.")]
@@ -56,8 +60,23 @@ def create_key(
     /,
     *,
     label: Annotated[str, Parameter(help="What the key is for, to tell keys apart.")] = "",
+    scope: Annotated[
+        list[KeyScope] | None,
+        Parameter(
+            negative="",
+            help="What the key may do: chat, read or admin. Give it several times for several. "
+            "[default: chat and read]",
+        ),
+    ] = None,
+    days: Annotated[
+        int | None, Parameter(help="After how many days it expires. [default: never]")
+    ] = None,
 ) -> int:
-    stdout.write(asyncio.run(_create_key(loaded.settings, name, label)))
+    if days is not None and days < 1:
+        raise Refused("A key is valid for at least one day.")
+    expires_at = None if days is None else time.time() + days * DAY_S
+    key = _create_key(loaded.settings, name, label, scope or DEFAULT_SCOPES, expires_at)
+    stdout.write(asyncio.run(key))
     return 0
 
 
@@ -138,18 +157,32 @@ async def _create_user(settings: Settings, name: str, role: Role | None, passwor
         return await store.accounts.create_first(kept, password_hash)
 
 
-async def _create_key(settings: Settings, name: str, label: str) -> str:
+async def _create_key(
+    settings: Settings,
+    name: str,
+    label: str,
+    scopes: Sequence[KeyScope],
+    expires_at: float | None,
+) -> str:
     async with open_store(settings) as store:
         found = await store.accounts.find_by_name(name)
         if found is None:
             raise NotFound(f"There is no account {name}. Make it: hitsend admin create-user {name}")
-        return await create_api_key(store, found[0], label)
+        return await create_api_key(store, found[0], label, scopes, expires_at)
 
 
-async def create_api_key(store: Store, user: User, label: str) -> str:
+async def create_api_key(
+    store: Store,
+    user: User,
+    label: str,
+    scopes: Sequence[KeyScope] = DEFAULT_SCOPES,
+    expires_at: float | None = None,
+) -> str:
     """Returns the key; only its hash is stored."""
     key = new_key()
-    await store.accounts.create_key(user.id, hash_token(key), key_prefix(key), label)
+    await store.accounts.create_key(
+        user.id, hash_token(key), key_prefix(key), label, scopes, expires_at
+    )
     return key
 
 

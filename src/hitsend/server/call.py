@@ -1,7 +1,7 @@
 """A call: one request as its route sees it, with the caller and the app. A route is an `Endpoint`:
 a function of a `Call`, declared with who may call it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, TypeVar
@@ -16,7 +16,7 @@ from hitsend.server.app import App
 from hitsend.server.auth.actor import actor_of
 from hitsend.server.auth.identify import Identity
 from hitsend.server.edge.request_id import request_id_of
-from hitsend.store import Actor
+from hitsend.store import Actor, KeyScope
 from hitsend.wire.body import decode_body
 
 T = TypeVar("T")
@@ -30,12 +30,27 @@ class Access(Enum):
     """Who may call a route, and with which credential."""
 
     ANYONE = "anyone"
-    USER = "session or API key"
-    KEY = "API key"
+    USER = "session or any API key"
+    CHAT = "session, or API key with `chat`"
+    READ = "session, or API key with `read`"
+    CHAT_AND_READ = "session, or API key with `chat` and `read`"
+    KEY = "API key with `chat`"
     SESSION = "session"
-    ADMIN = "session of an administrator"
+    ADMIN = "administrator: session, or API key with `admin`"
+    ADMIN_SESSION = "administrator: session"
     TICKET = "ticket"
     """For a WebSocket, with which a browser can send no header."""
+
+
+KEY_SCOPES: Mapping[Access, frozenset[KeyScope]] = {
+    Access.USER: frozenset(),
+    Access.CHAT: frozenset({"chat"}),
+    Access.READ: frozenset({"read"}),
+    Access.CHAT_AND_READ: frozenset({"chat", "read"}),
+    Access.KEY: frozenset({"chat"}),
+    Access.ADMIN: frozenset({"admin"}),
+}
+"""The scopes that an API key needs, all of them. No key may call what is not listed."""
 
 
 @dataclass(frozen=True, slots=True)

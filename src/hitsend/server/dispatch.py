@@ -24,6 +24,7 @@ from hitsend.errors import (
     MethodNotAllowed,
     NotAllowed,
     NotFound,
+    ScopeMissing,
     TooFast,
     Unauthenticated,
     Unavailable,
@@ -32,7 +33,14 @@ from hitsend.logs import REQUEST_ID
 from hitsend.server.app import App
 from hitsend.server.auth.identify import Identity, identify
 from hitsend.server.auth.session_cookie import refresh_session, set_session_cookie
-from hitsend.server.call import Access, Call, Endpoint, SocketEndpoint, json_response
+from hitsend.server.call import (
+    KEY_SCOPES,
+    Access,
+    Call,
+    Endpoint,
+    SocketEndpoint,
+    json_response,
+)
 from hitsend.server.edge.allowed_hosts import AllowedHosts
 from hitsend.server.edge.compression import compress
 from hitsend.server.edge.forwarded_headers import client_address
@@ -109,11 +117,22 @@ async def _authorize(access: Access, request: Request, app: App) -> Identity | N
         raise KeyInvalid("This needs a valid API key: Authorization: Bearer hs-…")
     if caller is None:
         raise Unauthenticated("Sign in, or send an API key: Authorization: Bearer hs-…")
-    if access in (Access.SESSION, Access.ADMIN) and caller.session is None:
-        raise NotAllowed("An API key cannot do this. Sign in on the page.")
-    if access is Access.ADMIN and caller.user.role != "admin":
+    if caller.session is None:
+        _check_scopes(access, caller)
+    if access in (Access.ADMIN, Access.ADMIN_SESSION) and caller.user.role != "admin":
         raise NotAllowed("Only an administrator can do this.")
     return caller
+
+
+def _check_scopes(access: Access, caller: Identity) -> None:
+    """Refuses an API key on routes for no key, and one that lacks a scope."""
+    if (needed := KEY_SCOPES.get(access)) is None:
+        raise NotAllowed("An API key cannot do this. Sign in on the page.")
+    if missing := sorted(needed - caller.scopes):
+        raise ScopeMissing(
+            f"This API key lacks the scope {' and '.join(missing)}; it has "
+            f"{' and '.join(sorted(caller.scopes))}. Make a key with it under Settings, API keys."
+        )
 
 
 def _socket_route(
@@ -173,4 +192,6 @@ def _error_headers(error: HitsendError) -> dict[str, str]:
         }
     if isinstance(error, Unauthenticated):
         return {"www-authenticate": "Bearer"}
+    if isinstance(error, ScopeMissing):
+        return {"www-authenticate": 'Bearer error="insufficient_scope"'}
     return {}

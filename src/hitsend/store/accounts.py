@@ -59,6 +59,7 @@ ACCOUNT_ITEM = select(
 class Accounts(Users, Sessions, Keys, Invites):
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._keys_being_touched = set()
 
     @reads
     def list_accounts(self, connection: Connection) -> list[AccountItem]:

@@ -2,18 +2,19 @@
 
 import logging
 from collections.abc import Collection
+from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
 
 from msgspec import structs
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 
-from hitsend.errors import NotFound, StoreDown
+from hitsend.errors import KeyInvalid, NotAllowed, NotFound, StoreDown
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.prepared import Prepared
-from hitsend.store.rows import ApiKey, User
+from hitsend.store.rows import ApiKey, KeyScope, User
 from hitsend.store.schema import api_keys, limits, users
-from hitsend.store.users import USER_COLUMNS, is_enabled
+from hitsend.store.users import USER_COLUMNS, is_admin, is_enabled
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +28,10 @@ KEY_COLUMNS = (
     api_keys.c.label,
     api_keys.c.created_at,
     api_keys.c.last_used_at,
+    api_keys.c.scopes,
+    api_keys.c.expires_at,
 )
+DEFAULT_SCOPES: tuple[KeyScope, ...] = ("chat", "read")
 
 FIND_KEY = Prepared(
     select(*KEY_COLUMNS, *USER_COLUMNS)
@@ -42,32 +46,63 @@ FIND_KEY = Prepared(
 
 class Keys:
     _database: Database
+    _keys_being_touched: set[str]
+    """Concurrent requests with a key note its use once."""
 
     @writes
     def create_key(
-        self, connection: Connection, user_id: str, key_hash: str, prefix: str, label: str
+        self,
+        connection: Connection,
+        user_id: str,
+        key_hash: str,
+        prefix: str,
+        label: str,
+        scopes: Collection[KeyScope] = DEFAULT_SCOPES,
+        expires_at: float | None = None,
     ) -> ApiKey:
-        key = ApiKey(str(uuid4()), user_id, prefix, label, self._database.now(), None)
+        """Raises NotAllowed for the scope `admin` where the user is no administrator."""
+        is_allowed = select(users.c.id).where(users.c.id == user_id, is_admin())
+        if "admin" in scopes and connection.scalar(is_allowed) is None:
+            raise NotAllowed("Only an administrator can make a key that administers.")
+        key = ApiKey(
+            id=str(uuid4()),
+            user_id=user_id,
+            prefix=prefix,
+            label=label,
+            created_at=self._database.now(),
+            last_used_at=None,
+            scopes=tuple(sorted(set(scopes))),
+            expires_at=expires_at,
+        )
         connection.execute(insert(api_keys).values(key_hash=key_hash, **structs.asdict(key)))
         return key
 
     async def find_by_key(self, key_hash: str) -> tuple[ApiKey, User] | None:
+        """Raises KeyInvalid for a key that has expired."""
         row = await self._database.read(partial(FIND_KEY.first, key_hash=key_hash))
         if row is None:
             return None
-        key, user = ApiKey(*row[:6]), User(*row[6:])
+        key, user = ApiKey(*row[: len(KEY_COLUMNS)]), User(*row[len(KEY_COLUMNS) :])
+        if key.expires_at is not None and key.expires_at <= self._database.now():
+            day = datetime.fromtimestamp(key.expires_at, UTC)
+            raise KeyInvalid(
+                f"This API key expired on {day:%Y-%m-%d}. Make a new one under Settings, API keys."
+            )
         await self._touch(key)
         return key, user
 
     async def _touch(self, key: ApiKey) -> None:
         now = self._database.now()
-        if now - (key.last_used_at or 0.0) < TOUCH_S:
+        if now - (key.last_used_at or 0.0) < TOUCH_S or key.id in self._keys_being_touched:
             return
+        self._keys_being_touched.add(key.id)
         query = update(api_keys).where(api_keys.c.id == key.id).values(last_used_at=now)
         try:
             await self._database.write(lambda connection: connection.execute(query).close())
         except StoreDown as error:  # the request itself is fine
             log.warning("The use of a key could not be noted: %s", error.message)
+        finally:
+            self._keys_being_touched.discard(key.id)
 
     @reads
     def list_keys(self, connection: Connection, user_id: str) -> list[ApiKey]:
@@ -82,7 +117,12 @@ class Keys:
         query = (
             select(api_keys.c.id)
             .join(users, users.c.id == api_keys.c.user_id)
-            .where(api_keys.c.id.in_(key_ids), api_keys.c.revoked_at.is_(None), is_enabled())
+            .where(
+                api_keys.c.id.in_(key_ids),
+                api_keys.c.revoked_at.is_(None),
+                or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > self._database.now()),
+                is_enabled(),
+            )
         )
         return set(connection.scalars(query))
 

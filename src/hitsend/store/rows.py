@@ -11,6 +11,8 @@ from hitsend.transcript import FoldedMessage, Transcript
 AccountRole: TypeAlias = Literal["admin", "member"]
 Surface: TypeAlias = Literal["chat", "api", "import"]
 LimitScope: TypeAlias = Literal["everyone", "group", "user", "key", "address"]
+KeyScope: TypeAlias = Literal["chat", "read", "admin"]
+"""What an API key may do: send and use /v1; read its owner's conversations; administer."""
 MemoryOrigin: TypeAlias = Literal["asked", "written", "suggested"]
 """Asked for in a chat, written on the memories page, or suggested by a model."""
 TurnState: TypeAlias = Literal["running"] | Ending
@@ -54,6 +56,10 @@ class ApiKey(msgspec.Struct, frozen=True):
     label: str
     created_at: float
     last_used_at: float | None
+    """Accurate to a minute."""
+    scopes: tuple[KeyScope, ...]
+    expires_at: float | None
+    """None: never."""
 
 
 class Invite(msgspec.Struct, frozen=True):

@@ -31,10 +31,10 @@ from sqlalchemy.types import TypeDecorator
 
 from hitsend.events import Action, Ending
 from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
-from hitsend.store.rows import AccountRole, LimitScope, Surface, TurnState
+from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0010"
+HEAD = "0011"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")
@@ -126,6 +126,11 @@ class ApiKeyColumns(TypedColumns):
     created_at: Named[float]
     last_used_at: Named[float | None]
     revoked_at: Named[float | None]
+    scopes: Named[tuple[KeyScope, ...]] = Column(
+        Json[tuple[KeyScope, ...]](tuple[KeyScope, ...]), server_default='["chat","read"]'
+    )
+    """The default is for keys made before there were scopes: it is what those could do."""
+    expires_at: Named[float | None]
 
 
 api_keys = Table("api_keys", metadata, ApiKeyColumns)

@@ -53,6 +53,8 @@ class CreatedKey(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     prefix: str
     label: str
+    scopes: tuple[Literal["chat", "read", "admin"], ...]
+    expires_at: float | None
     key: str
     """Never shown again."""
 

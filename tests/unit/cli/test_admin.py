@@ -64,6 +64,25 @@ async def test_a_new_key_is_the_only_output_and_is_valid(hitsend: Hitsend, tmp_p
     assert (found[0].label, found[1].name) == ("backup", "ann")
 
 
+async def test_a_key_gets_the_scopes_and_days_of_the_flags(
+    hitsend: Hitsend, tmp_path: Path
+) -> None:
+    create_user(hitsend, tmp_path, "ann")
+    create_user(hitsend, tmp_path, "bob")
+    place = ("--data-dir", str(tmp_path))
+    flags = ("--scope", "read", "--scope", "admin", "--days", "30", *place)
+    key = hitsend("admin", "create-key", "ann", *flags).stdout.strip()
+    store = await Store.open(tmp_path / "hitsend.db")
+    found = await store.accounts.find_by_key(hash_token(key))
+    await store.close()
+    assert found is not None
+    assert found[0].scopes == ("admin", "read")
+    assert round(((found[0].expires_at or 0) - found[0].created_at) / 86_400) == 30
+    assert "administrator" in hitsend("admin", "create-key", "bob", *flags).stderr
+    assert "at least one day" in hitsend("admin", "create-key", "ann", "--days", "0").stderr
+    assert hitsend("admin", "create-key", "ann", "--scope", "all", *place).returncode != 0
+
+
 def test_the_database_is_private(hitsend: Hitsend, tmp_path: Path) -> None:
     create_user(hitsend, tmp_path / "data", "ann")
     assert (tmp_path / "data").stat().st_mode & 0o077 == 0

@@ -1,13 +1,16 @@
 """Accounts, sessions, keys and invites, and when each becomes invalid."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
-from hitsend.errors import Conflict, NotFound, Refused, StoreDown
+from hitsend.errors import Conflict, KeyInvalid, NotAllowed, NotFound, Refused, StoreDown
 from hitsend.store import AccountRole, Store, User
 from hitsend.store.accounts import Accounts
 from hitsend.store.database import Database
@@ -161,6 +164,54 @@ async def test_a_key_is_valid_until_it_is_revoked(
     assert await store.accounts.list_keys(ada.id) == []
     with pytest.raises(NotFound):
         await store.accounts.revoke_key(made.id, ada.id)
+
+
+async def test_an_expired_key_is_refused_and_says_when_it_expired(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    ends = clock.now + 100
+    made = await store.accounts.create_key(ada.id, "hash", "hs-", "ci", ["read"], ends)
+    assert await store.accounts.find_by_key("hash") == (made, ada)
+    assert await store.accounts.filter_keys({made.id}) == {made.id}
+    clock.now = ends
+    with pytest.raises(KeyInvalid, match="expired on 1970"):
+        await store.accounts.find_by_key("hash")
+    assert await store.accounts.filter_keys({made.id}) == set()
+    assert [key.id for key in await store.accounts.list_keys(ada.id)] == [made.id]
+
+
+async def test_concurrent_uses_of_a_key_are_noted_once(
+    store: Store, ada: User, clock: SimpleNamespace
+) -> None:
+    await store.accounts.create_key(ada.id, "hash", "hs-", "ci")
+    with counted_writes(store.accounts) as writes:
+        await asyncio.gather(*(store.accounts.find_by_key("hash") for _ in range(50)))
+        clock.now += 59
+        await store.accounts.find_by_key("hash")
+    assert [statement.split()[0] for statement in writes] == ["BEGIN", "UPDATE"]
+    (key,) = await store.accounts.list_keys(ada.id)
+    assert key.last_used_at == clock.now - 59
+
+
+@contextmanager
+def counted_writes(accounts: Accounts) -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def count(*call: Any) -> None:
+        statements.append(call[2])
+
+    engine = accounts._database._writer_engine
+    event.listen(engine, "before_cursor_execute", count)
+    yield statements
+    event.remove(engine, "before_cursor_execute", count)
+
+
+async def test_a_members_key_does_not_administer(store: Store, ada: User) -> None:
+    with pytest.raises(NotAllowed):
+        await store.accounts.create_key(ada.id, "hash", "hs-", "ops", ["read", "admin"])
+    chief = await store.accounts.create("Chief", "hash", "admin")
+    made = await store.accounts.create_key(chief.id, "hash", "hs-", "ops", ["read", "admin"])
+    assert made.scopes == ("admin", "read")
 
 
 async def test_valid_credentials_are_filtered_from_invalid_ones(

@@ -39,7 +39,7 @@ export class Api extends HttpClient {
 	}
 
 	listKeys = () => this.requestItems<wire.Key>('keys');
-	createKey = (label: string) => this.requestJson<wire.CreatedKey>('POST', 'keys', { label });
+	createKey = (key: wire.NewKey) => this.requestJson<wire.CreatedKey>('POST', 'keys', key);
 	deleteKey = (id: string) => this.change('DELETE', `keys/${id}`);
 	listInvites = () => this.requestItems<wire.Invite>('invites');
 	createInvite = (role: wire.Invite['role']) =>

@@ -294,6 +294,8 @@ export interface CreatedKey {
 	id: string;
 	prefix: string;
 	label: string;
+	scopes: ('admin' | 'chat' | 'read')[];
+	expires_at: number | null;
 	key: string;
 }
 
@@ -523,6 +525,8 @@ export interface Key {
 	label: string;
 	created_at: number;
 	last_used_at: number | null;
+	scopes: ('admin' | 'chat' | 'read')[];
+	expires_at: number | null;
 }
 
 export interface KeyCreated {
@@ -749,6 +753,12 @@ export interface NackFrame {
 	id: number | null;
 	topic_id: string | null;
 	error: Refusal;
+}
+
+export interface NewKey {
+	label?: string;
+	scopes?: ('admin' | 'chat' | 'read')[];
+	days?: number | null;
 }
 
 export type News =

@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection, Request
 from hitsend.credentials import hash_token, is_valid_csrf_token
 from hitsend.errors import NotAllowed
 from hitsend.server.auth.session_cookie import COOKIE
-from hitsend.store import Session, Store, User
+from hitsend.store import KeyScope, Session, Store, User
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
@@ -28,6 +28,8 @@ class Identity:
     """None for an API key."""
     credential_id: str
     """The id of the session or of the API key."""
+    scopes: frozenset[KeyScope] = frozenset()
+    """What an API key may do. A session may do everything its user may."""
 
     @property
     def key_id(self) -> str | None:
@@ -37,12 +39,18 @@ class Identity:
 
 async def identify(request: Request, store: Store, csrf_secret: bytes) -> Identity | None:
     """Returns the caller, or None without valid credentials. An `Authorization` header takes
-    precedence over a cookie. Raises NotAllowed where the CSRF token is missing."""
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    precedence over a cookie. Raises NotAllowed where the CSRF token is missing, and KeyInvalid for
+    an API key that has expired."""
+    scheme, _, given_key = request.headers.get("authorization", "").partition(" ")
     if scheme:
         is_bearer = scheme.lower() == "bearer"
-        found = await store.accounts.find_by_key(hash_token(key.strip())) if is_bearer else None
-        return Identity(found[1], None, found[0].id) if found else None
+        found = (
+            await store.accounts.find_by_key(hash_token(given_key.strip())) if is_bearer else None
+        )
+        if found is None:
+            return None
+        key, user = found
+        return Identity(user, None, key.id, frozenset(key.scopes))
     if not (token := request.cookies.get(COOKIE)):
         return None
     if (signed_in := await store.accounts.find_by_session(hash_token(token))) is None:

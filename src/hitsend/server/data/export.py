@@ -141,4 +141,6 @@ def _key(key: ApiKey) -> dict[str, object]:
         "prefix": key.prefix,
         "create_time": key.created_at,
         "last_used_time": key.last_used_at,
+        "scopes": key.scopes,
+        "expire_time": key.expires_at,
     }

@@ -29,7 +29,7 @@ class Completions(msgspec.Struct, frozen=True):
     """False while this machine is too slow for it: the page stops asking for a while."""
 
 
-@endpoint("POST", "/backend-api/conversation/experimental/generate_autocompletions", Access.USER)
+@endpoint("POST", "/backend-api/conversation/experimental/generate_autocompletions", Access.CHAT)
 async def autocomplete(call: Call) -> Response:
     """Suggest how a draft continues: at most one suggestion, within 150 ms."""
     draft = await call.read_body(Draft, MAX_BYTES)

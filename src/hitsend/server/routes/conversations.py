@@ -32,7 +32,7 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     current_node: str | UnsetType = UNSET
 
 
-@endpoint("GET", "/backend-api/conversations", Access.USER)
+@endpoint("GET", "/backend-api/conversations", Access.READ)
 async def list_conversations(call: Call) -> Response:
     """List conversations, newest first: by `is_archived`, `is_pinned`, `folder_id`, or `q`."""
     offset = call.query_int("offset", 0, maximum=1_000_000_000)
@@ -74,7 +74,7 @@ def _folder_param(call: Call) -> str | None | UnsetType:
     return None if folder_id == "none" else folder_id
 
 
-@endpoint("GET", PATH, Access.USER)
+@endpoint("GET", PATH, Access.READ)
 async def get_conversation(call: Call) -> Response:
     """Get a conversation with all its branches."""
     conversation = await call.app.services.store.conversations.get(
@@ -84,7 +84,7 @@ async def get_conversation(call: Call) -> Response:
     return await asyncio.to_thread(lambda: json_response(conversation_tree(conversation)))
 
 
-@endpoint("PATCH", PATH, Access.USER)
+@endpoint("PATCH", PATH, Access.CHAT_AND_READ)
 async def change_conversation(call: Call) -> Response:
     """Rename, archive, pin, move to a folder, show another branch, or delete with an undo."""
     conversation_id, change = call.path_param("conversation_id"), await call.read_body(Change)
@@ -98,7 +98,7 @@ async def change_conversation(call: Call) -> Response:
     return json_response({"success": True})
 
 
-@endpoint("DELETE", PATH, Access.USER)
+@endpoint("DELETE", PATH, Access.CHAT_AND_READ)
 async def delete_conversation(call: Call) -> Response:
     """Delete a conversation with all its messages, permanently."""
     conversation_id = call.path_param("conversation_id")
@@ -107,7 +107,7 @@ async def delete_conversation(call: Call) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
-@endpoint("PUT", FEEDBACK_PATH, Access.USER)
+@endpoint("PUT", FEEDBACK_PATH, Access.CHAT_AND_READ)
 async def give_feedback(call: Call) -> Response:
     """Rate an answer. A new rating replaces the old one."""
     feedback = await call.read_body(Feedback)
@@ -115,7 +115,7 @@ async def give_feedback(call: Call) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
-@endpoint("DELETE", FEEDBACK_PATH, Access.USER)
+@endpoint("DELETE", FEEDBACK_PATH, Access.CHAT_AND_READ)
 async def remove_feedback(call: Call) -> Response:
     """Remove a rating."""
     await call.app.services.store.feedback.remove(*_message_ids(call))

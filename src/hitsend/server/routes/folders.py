@@ -14,20 +14,20 @@ class FolderName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
 
 
-@endpoint("GET", "/backend-api/folders", Access.USER)
+@endpoint("GET", "/backend-api/folders", Access.READ)
 async def list_folders(call: Call) -> Response:
     """List the caller's folders by name."""
     return json_response(Items(await call.app.services.store.folders.list(call.user_id)))
 
 
-@endpoint("POST", "/backend-api/folders", Access.USER)
+@endpoint("POST", "/backend-api/folders", Access.CHAT_AND_READ)
 async def create_folder(call: Call) -> Response:
     """Create a folder."""
     name = await _name(call)
     return json_response(await call.app.services.store.folders.create(call.user_id, name), 201)
 
 
-@endpoint("PATCH", "/backend-api/folders/{folder_id}", Access.USER)
+@endpoint("PATCH", "/backend-api/folders/{folder_id}", Access.CHAT_AND_READ)
 async def rename_folder(call: Call) -> Response:
     """Rename a folder."""
     name = await _name(call)
@@ -35,7 +35,7 @@ async def rename_folder(call: Call) -> Response:
     return json_response(await folders.rename(call.path_param("folder_id"), call.user_id, name))
 
 
-@endpoint("DELETE", "/backend-api/folders/{folder_id}", Access.USER)
+@endpoint("DELETE", "/backend-api/folders/{folder_id}", Access.CHAT_AND_READ)
 async def delete_folder(call: Call) -> Response:
     """Delete a folder. Its conversations are kept, without a folder."""
     await call.app.services.store.folders.delete(call.path_param("folder_id"), call.user_id)

@@ -40,14 +40,14 @@ class Finalize(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proofofwork: Solution | None = None
 
 
-@endpoint("POST", f"{PATH}/chat-requirements/prepare", Access.USER)
+@endpoint("POST", f"{PATH}/chat-requirements/prepare", Access.CHAT)
 async def issue_challenge(call: Call) -> Response:
     """Get a proof-of-work challenge, and whether one is needed now."""
     await call.read_body(Prepare, MAX_BYTES)
     return _challenge_response(call, *call.app.gate.issue_challenge(gate_client(call)))
 
 
-@endpoint("POST", f"{PATH}/req", Access.USER)
+@endpoint("POST", f"{PATH}/req", Access.CHAT)
 async def exchange_challenge(call: Call) -> Response:
     """Exchange a challenge whose seed has expired or was used."""
     body = await call.read_body(Request, MAX_BYTES)
@@ -57,7 +57,7 @@ async def exchange_challenge(call: Call) -> Response:
         )
 
 
-@endpoint("POST", f"{PATH}/chat-requirements/finalize", Access.USER)
+@endpoint("POST", f"{PATH}/chat-requirements/finalize", Access.CHAT)
 async def redeem_challenge(call: Call) -> Response:
     """Redeem a solved challenge for the token to send with."""
     body = await call.read_body(Finalize, MAX_BYTES)
@@ -66,7 +66,7 @@ async def redeem_challenge(call: Call) -> Response:
         return _token_response(call, *gate.redeem(gate_client(call), body.prepare_token, solution))
 
 
-@endpoint("POST", f"{PATH}/ping", Access.USER)
+@endpoint("POST", f"{PATH}/ping", Access.CHAT)
 async def renew_token(call: Call) -> Response:
     """Renew the token to send with."""
     with record_refusals(call.app, call.identity):

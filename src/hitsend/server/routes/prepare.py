@@ -35,7 +35,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     is_exact: bool | None = None
 
 
-@endpoint("POST", "/backend-api/f/conversation/prepare", Access.USER)
+@endpoint("POST", "/backend-api/f/conversation/prepare", Access.CHAT)
 async def prepare(call: Call) -> Response:
     """Count a draft's tokens and prewarm the model. Nothing is sent or stored."""
     app, body = call.app, await call.read_body(SendBody)

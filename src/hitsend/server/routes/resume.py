@@ -47,7 +47,7 @@ class StreamStatus(msgspec.Struct, frozen=True):
     topic_id: str | None = None
 
 
-@endpoint("POST", "/backend-api/f/conversation/resume", Access.USER)
+@endpoint("POST", "/backend-api/f/conversation/resume", Access.CHAT)
 async def resume_turn(call: Call) -> Response:
     """Continue an answer from any event, or from a snapshot."""
     with record_refusals(call.app, call.identity):
@@ -60,7 +60,7 @@ async def resume_turn(call: Call) -> Response:
     return await _stream_response(stream)
 
 
-@endpoint("GET", "/backend-api/f/conversation/{turn_id}/events", Access.USER)
+@endpoint("GET", "/backend-api/f/conversation/{turn_id}/events", Access.CHAT)
 async def follow_turn(call: Call) -> Response:
     """Stream a turn from any event, with `afterword=true` also what follows its end.
 
@@ -73,7 +73,7 @@ async def follow_turn(call: Call) -> Response:
     return await _stream_response(stream)
 
 
-@endpoint("GET", "/backend-api/conversation/{conversation_id}/stream_status", Access.USER)
+@endpoint("GET", "/backend-api/conversation/{conversation_id}/stream_status", Access.CHAT)
 async def get_stream_status(call: Call) -> Response:
     """Tell whether a conversation has a stream to resume, and the range of its events."""
     services, conversation_id = call.app.services, call.path_param("conversation_id")

@@ -1,5 +1,6 @@
 """The caller's credentials: browser sessions and API keys."""
 
+import time
 from typing import Annotated
 
 import msgspec
@@ -7,11 +8,20 @@ from starlette.responses import Response
 
 from hitsend.credentials import hash_token, key_prefix, new_key
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.store import KeyScope
+from hitsend.store.keys import DEFAULT_SCOPES
 from hitsend.wire.responses import BrowserSession, CreatedKey, Items
+
+DAY_S = 86_400
 
 
 class NewKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: Annotated[str, msgspec.Meta(max_length=100)] = ""
+    scopes: Annotated[tuple[KeyScope, ...], msgspec.Meta(min_length=1, max_length=3)] = (
+        DEFAULT_SCOPES
+    )
+    days: Annotated[int, msgspec.Meta(ge=1, le=3650)] | None = None
+    """After so many it expires. None: never."""
 
 
 @endpoint("GET", "/backend-api/sessions", Access.SESSION)
@@ -50,13 +60,25 @@ async def list_keys(call: Call) -> Response:
 
 @endpoint("POST", "/backend-api/keys", Access.SESSION)
 async def create_key(call: Call) -> Response:
-    """Create an API key. It is shown only in this response."""
+    """Create an API key with scopes and an expiry. It is shown only in this response."""
     body = await call.read_body(NewKey)
     key = new_key()
     stored = await call.app.services.store.accounts.create_key(
-        call.user_id, hash_token(key), key_prefix(key), body.label
+        call.user_id,
+        hash_token(key),
+        key_prefix(key),
+        body.label,
+        body.scopes,
+        time.time() + body.days * DAY_S if body.days is not None else None,
     )
-    created = CreatedKey(id=stored.id, prefix=stored.prefix, label=stored.label, key=key)
+    created = CreatedKey(
+        id=stored.id,
+        prefix=stored.prefix,
+        label=stored.label,
+        key=key,
+        scopes=stored.scopes,
+        expires_at=stored.expires_at,
+    )
     return json_response(created, 201)
 
 

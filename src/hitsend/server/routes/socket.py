@@ -15,7 +15,7 @@ from hitsend.wire.socket import PROTOCOL
 CONNECT = "/backend-api/celsius/ws/connect"
 
 
-@endpoint("GET", "/backend-api/celsius/ws/user", Access.USER)
+@endpoint("GET", "/backend-api/celsius/ws/user", Access.CHAT_AND_READ)
 async def issue_ticket(call: Call) -> Response:
     """Get the URL of a WebSocket, with a ticket that is valid once and for a minute."""
     ticket = call.app.sockets.tickets.issue(call.identity)

@@ -51,7 +51,7 @@ class Tokenized(msgspec.Struct, frozen=True, kw_only=True):
     """The sources of the tokens, in order."""
 
 
-@endpoint("POST", "/backend-api/tokenize", Access.USER)
+@endpoint("POST", "/backend-api/tokenize", Access.READ)
 async def tokenize(call: Call) -> Response:
     """Tokenize a text, or a conversation as the model would read it."""
     body = await call.read_body(TokenizeBody, MAX_BYTES)

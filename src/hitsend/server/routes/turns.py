@@ -20,7 +20,7 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn_exchange_id: str | None = None
 
 
-@endpoint("POST", "/backend-api/f/conversation", Access.USER, is_counted=False)
+@endpoint("POST", "/backend-api/f/conversation", Access.CHAT, is_counted=False)
 async def send_message(call: Call) -> Response:
     """Send a message and stream the answer. A repeated Send gets the same answer."""
     app, settings = call.app, call.app.services.settings
@@ -36,7 +36,7 @@ async def send_message(call: Call) -> Response:
     return stream_turn(view, batches, {**ids, **headers})
 
 
-@endpoint("POST", "/backend-api/stop_conversation", Access.USER)
+@endpoint("POST", "/backend-api/stop_conversation", Access.CHAT)
 async def stop_turn(call: Call) -> Response:
     """Stop an answer. The text so far is kept."""
     body = await call.read_body(Stop)
@@ -44,7 +44,7 @@ async def stop_turn(call: Call) -> Response:
     return json_response({"success": True})
 
 
-@endpoint("GET", "/backend-api/turn/{turn_id}", Access.USER)
+@endpoint("GET", "/backend-api/turn/{turn_id}", Access.READ)
 async def get_turn(call: Call) -> Response:
     """Get every event of a turn."""
     turn_id = call.path_param("turn_id")

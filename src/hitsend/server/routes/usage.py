@@ -26,7 +26,7 @@ T = TypeVar("T", bound=int | str)
 MAX_DAYS = 366
 
 
-@endpoint("GET", "/backend-api/usage", Access.USER)
+@endpoint("GET", "/backend-api/usage", Access.READ)
 async def get_own_usage(call: Call) -> Response:
     """Get the caller's usage of the last `days`, by day and model."""
     first_day, prices = _first_day(call), await _prices(call)

@@ -86,6 +86,19 @@ export const settings: Words['settings'] = {
 		label: 'Bezeichnung eines neuen Schlüssels',
 		labelHint: 'Wo er benutzt wird, damit du ihn wiedererkennst.',
 		labelMissing: 'Gib dem Schlüssel eine Bezeichnung.',
+		may: 'Was er darf',
+		scopes: {
+			chat: { name: 'Chatten', about: 'Nachrichten senden und /v1 benutzen.' },
+			read: {
+				name: 'Lesen',
+				about:
+					'Deine Unterhaltungen und deinen Verbrauch lesen. Zusammen mit „Chatten“ auch umbenennen und löschen.'
+			},
+			admin: { name: 'Verwalten', about: 'Was die Administration in den Einstellungen tut.' }
+		},
+		scopeMissing: 'Wähle mindestens eine Sache, die der Schlüssel darf.',
+		expiry: 'Läuft ab',
+		validFor: (days) => (days === 'never' ? 'Nie' : `Nach ${days} Tagen`),
 		create: 'Schlüssel anlegen',
 		once: 'Kopiere ihn jetzt: Er wird nur dieses eine Mal gezeigt.',
 		copy: 'Schlüssel kopieren',
@@ -93,6 +106,10 @@ export const settings: Words['settings'] = {
 		created: (day) => `angelegt ${day}`,
 		lastUsed: (when) => `zuletzt benutzt ${when}`,
 		neverUsed: 'nie benutzt',
+		expires: (day) => `läuft ab am ${day}`,
+		neverExpires: 'läuft nie ab',
+		expired: 'abgelaufen',
+		expiredOn: (day) => `abgelaufen am ${day}`,
 		remove: (label) => `Schlüssel ${label} löschen`,
 		removeTitle: 'Diesen Schlüssel löschen?',
 		removeAbout: (label) =>

@@ -85,6 +85,18 @@ export const settings = {
 		label: 'Label of a new key',
 		labelHint: 'Where it will be used, so that you know it again.',
 		labelMissing: 'Give the key a label.',
+		may: 'What it may do',
+		scopes: {
+			chat: { name: 'Chat', about: 'Send messages, and use /v1.' },
+			read: {
+				name: 'Read',
+				about: 'Read your conversations and usage. Together with Chat also rename and delete them.'
+			},
+			admin: { name: 'Administer', about: 'What administrators do in the settings.' }
+		},
+		scopeMissing: 'Choose at least one thing the key may do.',
+		expiry: 'Expires',
+		validFor: (days: string) => (days === 'never' ? 'Never' : `After ${days} days`),
 		create: 'Create key',
 		once: 'Copy it now: it is shown only this once.',
 		copy: 'Copy key',
@@ -92,6 +104,10 @@ export const settings = {
 		created: (day: string) => `made ${day}`,
 		lastUsed: (when: string) => `last used ${when}`,
 		neverUsed: 'never used',
+		expires: (day: string) => `expires ${day}`,
+		neverExpires: 'never expires',
+		expired: 'expired',
+		expiredOn: (day: string) => `expired ${day}`,
 		remove: (label: string) => `Delete key ${label}`,
 		removeTitle: 'Delete this key?',
 		removeAbout: (label: string) =>
