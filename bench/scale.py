@@ -14,6 +14,7 @@ The conversation that is opened and written to is the newest, in `long` the long
 """
 
 import argparse
+import asyncio
 import random
 import statistics
 import tempfile
@@ -35,6 +36,8 @@ from bench.machine import Figure
 SETTINGS = {"embeddings": "words"}
 """Otherwise a model reads the imported conversations while the calls are measured."""
 NUM_CALLS = 20
+MAX_CALLS = 200
+"""While an export is downloaded."""
 NUM_TOKENS = 20
 MESSAGE_WORDS = 60
 BIG_MESSAGE_WORDS = 1200
@@ -135,7 +138,23 @@ async def measure_server(server: Server) -> dict[str, Cost]:
         "send, new": await measure_calls(server, lambda n: send(server.chat, f"Tell me of {n}.")),
         "send, later": await measure_calls(server, send_later),
         "send, later, indexed": await measure_indexed(server, send_later),
+        **await measure_export(server),
     }
+
+
+async def measure_export(server: Server) -> dict[str, Cost]:
+    """The whole export, alone, and Sends while another one is downloaded."""
+    began, cpu_before_s = time.perf_counter(), machine.cpu_s(server.pid)
+    await server.get("/backend-api/export")
+    seconds, cpu_s = time.perf_counter() - began, machine.cpu_s(server.pid) - cpu_before_s
+    export = asyncio.create_task(server.get("/backend-api/export"))
+    times: list[float] = []
+    while len(times) < NUM_CALLS or not (export.done() or len(times) > MAX_CALLS):
+        answer = await send(server.chat, f"Tell me of {len(times)}.")
+        times.append(answer.seconds * 1000)
+    await export
+    beside = Cost(statistics.median(times), float("nan"))
+    return {"export": Cost(seconds * 1000, cpu_s * 1000), "send, new, beside an export": beside}
 
 
 async def measure_indexed(server: Server, call: Callable[[int], Awaitable[object]]) -> Cost:
@@ -169,7 +188,7 @@ def ratio_figures(name: str, costs: dict[str, Cost], base: dict[str, Cost]) -> l
         small = base[call]
         ms, cpu = cost.ms / small.ms, cost.cpu_ms / small.cpu_ms
         print(
-            f"  {call:<20} {cost.ms:>9.1f} ms {cost.cpu_ms:>9.1f} CPU ms   "
+            f"  {call:<28} {cost.ms:>9.1f} ms {cost.cpu_ms:>9.1f} CPU ms   "
             f"x {ms:.2f} time, x {cpu:.2f} CPU",
             flush=True,
         )

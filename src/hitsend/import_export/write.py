@@ -32,6 +32,8 @@ Passwords and API keys are not in here either: nobody can read them, hitsend inc
 UNSAFE_IN_NAMES = re.compile(r'[\x00-\x1f\x7f"*/:<>?\\|\u200e\u200f\u202a-\u202e\u2066-\u2069]+')
 """Characters that some systems refuse in file names, or that disguise a name."""
 MAX_NAME_BYTES = 120
+COMPRESSION_LEVEL = 1
+"""Takes a third of the time of the default, and a fifth more room."""
 
 
 class ExportZip:
@@ -39,7 +41,9 @@ class ExportZip:
 
     def __init__(self) -> None:
         self._sink = _Sink()
-        self._zip = zipfile.ZipFile(self._sink, "w", zipfile.ZIP_DEFLATED)
+        self._zip = zipfile.ZipFile(
+            self._sink, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL
+        )
         self._num_named: Counter[str] = Counter()
 
     def take(self) -> bytes:

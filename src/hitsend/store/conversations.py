@@ -64,6 +64,7 @@ ITEM_COLUMNS = (
     conversations.c.is_pinned,
     conversations.c.folder_id,
 )
+ITEM_FIELDS = ConversationItem.__struct_fields__[: len(ITEM_COLUMNS)]
 
 
 class ConversationChange(TypedDict, total=False):
@@ -121,13 +122,26 @@ class Conversations:
 
     @reads
     def get(self, connection: Connection, conversation_id: str, user_id: str) -> Conversation:
-        columns = *ITEM_COLUMNS, conversations.c.current_node, conversations.c.is_temporary
-        query = select(*columns).where(is_visible_to(conversation_id, user_id))
-        row = connection.execute(query).one_or_none()
-        if row is None:
+        conversation = _read_whole(connection, conversation_id, user_id)
+        if conversation is None:
             raise conversation_not_found()
-        tree = read_messages(connection, select_tree(conversation_id))
-        return Conversation(**row._mapping, messages=tree, running=_running_answer(tree))
+        return conversation
+
+    @reads
+    def get_some(
+        self, connection: Connection, ids: Sequence[str], user_id: str, max_messages: int
+    ) -> tuple[Sequence[Conversation], int]:
+        """Reads the first ones, until they have `max_messages` together, and returns how many ids
+        it took. Leaves out those that were deleted."""
+        found: list[Conversation] = []
+        num_messages = num_taken = 0
+        while num_taken < len(ids) and num_messages < max_messages:
+            conversation = _read_whole(connection, ids[num_taken], user_id)
+            num_taken += 1
+            if conversation is not None:
+                found.append(conversation)
+                num_messages += len(conversation.messages)
+        return found, num_taken
 
     @reads
     def path(
@@ -278,6 +292,12 @@ def is_visible_to(conversation_id: Id, user_id: Id) -> ColumnElement[bool]:
 
 IS_VISIBLE = is_visible_to(bindparam("conversation_id"), bindparam("user_id"))
 PATH_END, PATH_IDS = Prepared(select_path_end(IS_VISIBLE)), Prepared(select_path_ids(IS_VISIBLE))
+GET = Prepared(
+    select(*ITEM_COLUMNS, conversations.c.current_node, conversations.c.is_temporary).where(
+        IS_VISIBLE
+    )
+)
+TREE = Prepared(select_tree())
 MESSAGES, SIZES = Prepared(select_messages(IS_VISIBLE)), Prepared(select_sizes(IS_VISIBLE))
 FIND_VISIBLE = Prepared(select(conversations.c.id).where(IS_VISIBLE))
 IS_UNNAMED = Prepared(
@@ -324,6 +344,22 @@ def _is_listed(user_id: str) -> ColumnElement[bool]:
         conversations.c.user_id == user_id,
         conversations.c.hidden_at.is_(None),
         conversations.c.is_temporary.is_(False),
+    )
+
+
+def _read_whole(connection: Connection, conversation_id: str, user_id: str) -> Conversation | None:
+    row = GET.first(connection, conversation_id=conversation_id, user_id=user_id)
+    if row is None:
+        return None
+    rows = TREE.rows(connection, conversation_id=conversation_id)
+    tree = tuple(map(as_message_row, rows))
+    *item, current_node, is_temporary = row
+    return Conversation(
+        **dict(zip(ITEM_FIELDS, item, strict=True)),
+        current_node=current_node,
+        is_temporary=is_temporary,
+        messages=tree,
+        running=_running_answer(tree),
     )
 
 

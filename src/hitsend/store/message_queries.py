@@ -51,11 +51,10 @@ MESSAGE = (
 )
 
 
-def select_tree(conversation_id: str) -> Select[*tuple[Any, ...]]:
-    """Selects every message, siblings in order of creation."""
-    return MESSAGE.where(messages.c.conversation_id == conversation_id).order_by(
-        messages.c.position
-    )
+def select_tree() -> Select[*tuple[Any, ...]]:
+    """Selects every message, siblings in order of creation. Callers build it once."""
+    in_conversation = messages.c.conversation_id == bindparam("conversation_id")
+    return MESSAGE.where(in_conversation).order_by(messages.c.position)
 
 
 def select_messages(conversation: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:

@@ -44,8 +44,8 @@ class Prepared:
             for name in compiled.positiontup or ()
         ]
         selected = statement.selected_columns if isinstance(statement, Select) else ()
-        self._converts = [_result_processor(column.type) for column in selected]
-        self._is_plain = not any(self._converts)
+        converts = [_result_processor(column.type) for column in selected]
+        self._converts = [(at, convert) for at, convert in enumerate(converts) if convert]
 
     def run(self, connection: Connection, **values: object) -> None:
         self._execute(connection, values)
@@ -57,11 +57,11 @@ class Prepared:
 
     def rows(self, connection: Connection, **values: object) -> list[tuple[Any, ...]]:
         rows = self._execute(connection, values).fetchall()
-        return rows if self._is_plain else [self._convert(row) for row in rows]
+        return [self._convert(row) for row in rows] if self._converts else rows
 
     def first(self, connection: Connection, **values: object) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self._execute(connection, values).fetchone()
-        return row if row is None or self._is_plain else self._convert(row)
+        return self._convert(row) if row and self._converts else row
 
     def _execute(self, connection: Connection, values: Mapping[str, object]) -> sqlite3.Cursor:
         bound = self._bind(values)
@@ -82,9 +82,11 @@ class Prepared:
             bound.append(value if process is None else process(value))
         return bound
 
-    def _convert(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        pairs = zip(row, self._converts, strict=True)
-        return tuple(value if convert is None else convert(value) for value, convert in pairs)
+    def _convert(self, row: Iterable[Any]) -> tuple[Any, ...]:
+        values = list(row)
+        for at, convert in self._converts:
+            values[at] = convert(values[at])
+        return tuple(values)
 
 
 def is_one_of(column: ColumnElement[str], parameter: str) -> ColumnElement[bool]:

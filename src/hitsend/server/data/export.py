@@ -1,16 +1,18 @@
 """The export of a user's data: a zip, streamed while it is written.
 
-Conversations are read one at a time, and twice, so that they need not fit in memory together.
+Conversations are read some at a time, and twice, so that they need not fit in memory together.
+Each portion is one trip to a reader and one to another thread; in between the export rests, so
+that other requests have most of the machine.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from hitsend.errors import NotFound
 from hitsend.import_export.chatgpt import EXPORTED_BY
 from hitsend.import_export.imported import ImportedConversation, ImportedMessage
 from hitsend.import_export.write import README, ExportZip
@@ -19,6 +21,10 @@ from hitsend.server.conversation_tree import conversation_tree
 from hitsend.server.turns.stream import RevocableStream
 from hitsend.store import ApiKey, Conversation, MessageRow, Store, User
 from hitsend.store.memories import MAX_LISTED
+
+PORTION_MESSAGES = 200
+"""Read and written at once; a longer conversation is a portion of its own."""
+REST_FACTOR, MAX_PORTION_S = 1.0, 0.5
 
 
 class ExportStream(RevocableStream):
@@ -40,28 +46,32 @@ class ExportStream(RevocableStream):
 async def write_export(store: Store, user: User) -> AsyncGenerator[bytes]:
     export = ExportZip()
     export.add("README.txt", README.format(name=user.name, now=f"{datetime.now(UTC):%Y-%m-%d}"))
-    ids = await store.conversations.ids(user.id)
-    async for conversation in _read_each(store, user, ids):
-        await asyncio.to_thread(export.add_markdown, _to_imported(conversation))
+    async for portion in _read_portions(store, user):
+        await asyncio.to_thread(_write_markdown, export, portion)
         yield export.take()
     feedback: list[dict[str, object]] = []
     folders = {folder.id: folder.name for folder in await store.folders.list(user.id)}
     with export.open_array("conversations.json") as write:
-        async for conversation in _read_each(store, user, ids):
-            feedback += _feedback(conversation)
-            await asyncio.to_thread(_write_json, write, conversation, folders)
+        async for portion in _read_portions(store, user):
+            feedback += (item for one in portion for item in _feedback(one))
+            await asyncio.to_thread(_write_json, write, portion, folders)
             yield export.take()
     export.add("account.json", msgspec.json.format(await _account(store, user, feedback)))
     export.close()
     yield export.take()
 
 
-async def _read_each(store: Store, user: User, ids: Sequence[str]) -> AsyncGenerator[Conversation]:
-    for conversation_id in ids:
-        try:
-            yield await store.conversations.get(conversation_id, user.id)
-        except NotFound:  # deleted meanwhile
-            continue
+async def _read_portions(store: Store, user: User) -> AsyncGenerator[Sequence[Conversation]]:
+    """Rests after each portion, in proportion to the time it took."""
+    ids = await store.conversations.ids(user.id)
+    while ids:
+        started_at = time.perf_counter()
+        portion, num_read = await store.conversations.get_some(
+            ids[:PORTION_MESSAGES], user.id, PORTION_MESSAGES
+        )
+        ids = ids[num_read:]
+        yield portion
+        await asyncio.sleep(REST_FACTOR * min(time.perf_counter() - started_at, MAX_PORTION_S))
 
 
 async def export_memories(store: Store, user_id: str) -> dict[str, object]:
@@ -69,13 +79,19 @@ async def export_memories(store: Store, user_id: str) -> dict[str, object]:
     return {"profile": await store.profiles.get(user_id), "memories": memories.items}
 
 
+def _write_markdown(export: ExportZip, portion: Sequence[Conversation]) -> None:
+    for conversation in portion:
+        export.add_markdown(_to_imported(conversation))
+
+
 def _write_json(
-    write: Callable[[bytes], None], conversation: Conversation, folders: Mapping[str, str]
+    write: Callable[[bytes], None], portion: Sequence[Conversation], folders: Mapping[str, str]
 ) -> None:
-    fields = msgspec.structs.asdict(conversation_tree(conversation))
-    fields.pop("running")
-    folder = folders.get(conversation.folder_id or "")
-    write(msgspec.json.encode({**fields, "folder": folder, "exported_by": EXPORTED_BY}))
+    for conversation in portion:
+        fields = msgspec.structs.asdict(conversation_tree(conversation))
+        fields.pop("running")
+        folder = folders.get(conversation.folder_id or "")
+        write(msgspec.json.encode({**fields, "folder": folder, "exported_by": EXPORTED_BY}))
 
 
 def _to_imported(conversation: Conversation) -> ImportedConversation:
