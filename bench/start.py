@@ -84,7 +84,7 @@ def main() -> None:
                 2,
             ),
             Figure("RSS of the idle app, MB", max(start.rss_mb for start in measured), 150),
-            Figure("install without weights, MB", weight.num_mb, 300),
+            Figure("install without weights, MB", weight.num_mb, 350),
         ],
         [*(asdict(start) for start in measured), asdict(weight)],
     )

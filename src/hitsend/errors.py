@@ -6,6 +6,8 @@
       - KeyInvalid         401  no valid API key, where one is needed
     + NotAllowed           403  the caller has no permission
       - ScopeMissing       403  the API key may not do this
+      - PasswordNeeded       403  the password has to be given again first
+      - SecondFactorNeeded   403  a second factor has to be set up first
     + NotFound             404  does not exist, or belongs to someone else: same response
     + MethodNotAllowed     405  the path has no such method
     + Conflict             409  done already, or changed concurrently
@@ -73,6 +75,14 @@ class NotAllowed(Refused):
 
 class ScopeMissing(NotAllowed):
     code = "insufficient_scope"
+
+
+class PasswordNeeded(NotAllowed):
+    code = "password_required"
+
+
+class SecondFactorNeeded(NotAllowed):
+    code = "second_factor_required"
 
 
 class NotFound(Refused):

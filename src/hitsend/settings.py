@@ -193,6 +193,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sign_in_tries: Annotated[
         Count, _help("Names whose sign-in may fail from one address before it has to pause.")
     ] = 50
+    require_second_factor: Annotated[
+        Literal["nobody", "administrators", "everyone"],
+        _help("Who has to set up two-step sign-in, at the next sign-in."),
+    ] = "nobody"
     pad: Annotated[
         Literal[0, 8, 16, 32],
         _help("Deltas are padded to a multiple of this, so that their length reveals less."),

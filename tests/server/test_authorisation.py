@@ -38,6 +38,18 @@ EXPECTED = {
     "PATCH /backend-api/me": Access.SESSION,
     "POST /backend-api/me/password": Access.SESSION,
     "DELETE /backend-api/me": Access.SESSION,
+    "POST /backend-api/me/confirm": Access.SESSION,
+    "POST /backend-api/accounts/sign-in/second-factor": Access.ANYONE,
+    "GET /backend-api/me/second-factor": Access.SESSION,
+    "DELETE /backend-api/me/second-factor": Access.CONFIRMED,
+    "POST /backend-api/me/second-factor/authenticator/setup": Access.CONFIRMED,
+    "PUT /backend-api/me/second-factor/authenticator": Access.CONFIRMED,
+    "DELETE /backend-api/me/second-factor/authenticator": Access.CONFIRMED,
+    "POST /backend-api/me/second-factor/passkeys/setup": Access.CONFIRMED,
+    "POST /backend-api/me/second-factor/passkeys": Access.CONFIRMED,
+    "PATCH /backend-api/me/second-factor/passkeys/{passkey_id}": Access.CONFIRMED,
+    "DELETE /backend-api/me/second-factor/passkeys/{passkey_id}": Access.CONFIRMED,
+    "POST /backend-api/me/second-factor/recovery-codes": Access.CONFIRMED,
     "GET /backend-api/export": Access.SESSION,
     "POST /backend-api/import": Access.SESSION,
     "GET /backend-api/people": Access.ADMIN,
@@ -132,6 +144,7 @@ BODIES = {
     "POST /backend-api/invites": {},
     "PATCH /backend-api/conversation/{conversation_id}": {"title": "mine now"},
     f"PUT {FEEDBACK}": {"rating": "down", "text": "mine now"},
+    "PATCH /backend-api/me/second-factor/passkeys/{passkey_id}": {"name": "mine now"},
     "POST /backend-api/folders": {"name": "Work"},
     "PATCH /backend-api/folders/{folder_id}": {"name": "mine now"},
     "POST /backend-api/conversation/{conversation_id}/shares": {"current_node": "{message_id}"},
@@ -227,7 +240,13 @@ EVERY_KEY: tuple[tuple[KeyScope, ...], ...] = tuple(
 
 
 def test_every_kind_of_access_says_what_a_key_needs() -> None:
-    for_no_key = {Access.ANYONE, Access.SESSION, Access.ADMIN_SESSION, Access.TICKET}
+    for_no_key = {
+        Access.ANYONE,
+        Access.SESSION,
+        Access.CONFIRMED,
+        Access.ADMIN_SESSION,
+        Access.TICKET,
+    }
     assert {access: set(scopes) for access, scopes in KEY_SCOPES.items()} == SCOPES
     assert SCOPES.keys() | for_no_key == set(Access)
 

@@ -33,7 +33,7 @@ from hitsend.import_export.imported import ImportedConversation, ImportedMessage
 from hitsend.import_export.read import ImportReader
 from hitsend.server.data.export import write_export
 from hitsend.server.serve import listen
-from hitsend.store import Conversation, Store, User
+from hitsend.store import COMMAND_LINE, Conversation, NewPasskey, Store, User
 
 ZIP, JSON = {"content-type": "application/zip"}, {"content-type": "application/json"}
 
@@ -264,6 +264,9 @@ async def test_an_export_holds_everything_and_no_secret(world: World) -> None:
     feedback = {"rating": "up", "reason": None, "text": "nice"}
     await ada.http.put(f"{address}/messages/{answer_id}/feedback", json=feedback)
     shared = (await ada.http.post(f"{address}/shares", json={"current_node": answer_id})).json()
+    passkey = NewPasskey(b"id", b"public", 0, "localhost")
+    factors = world.app.services.store.second_factors
+    await factors.add_passkey(ada.user_id, passkey, "Blue key", [], COMMAND_LINE)
     whole = await export_file(ada)
     (page,) = [name for name in whole.namelist() if name.startswith("markdown/")]
     assert page.endswith(" A B test.md")
@@ -278,6 +281,7 @@ async def test_an_export_holds_everything_and_no_secret(world: World) -> None:
     account = json.loads(whole.read("account.json"))
     assert (account["name"], account["folders"]) == ("ada", ["Work"])
     assert account["keys"][0]["label"] == "test"
+    assert account["second_factor"] == {"has_authenticator": False, "passkeys": ["Blue key"]}
     assert account["shares"][0]["path"] == shared["path"]
     assert account["feedback"][0] == {
         "conversation_id": stream.conversation_id,

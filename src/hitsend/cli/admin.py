@@ -26,7 +26,7 @@ from hitsend.credentials import (
 )
 from hitsend.errors import NotFound, Refused
 from hitsend.settings import Loaded, Settings
-from hitsend.store import AccountItem, KeyScope, Store, User
+from hitsend.store import COMMAND_LINE, AccountItem, KeyScope, Store, User
 from hitsend.store.keys import DEFAULT_SCOPES
 
 DAY_S = 86_400
@@ -103,6 +103,13 @@ def enable(loaded: Loaded, name: Name, /) -> int:
     return 0
 
 
+@with_settings("data_dir")
+def remove_second_factor(loaded: Loaded, name: Name, /) -> int:
+    asyncio.run(_remove_second_factor(loaded.settings, name))
+    print_note(f"{name} signs in with the password alone, and is signed out everywhere.")
+    return 0
+
+
 async def _list_accounts(settings: Settings) -> list[AccountItem]:
     async with open_store(settings) as store:
         return await store.accounts.list_accounts()
@@ -122,6 +129,13 @@ async def _enable(settings: Settings, name: str) -> None:
         if not account.is_disabled:
             raise Refused(f"{account.name} is not disabled.")
         await store.accounts.enable(account.id)
+
+
+async def _remove_second_factor(settings: Settings, name: str) -> None:
+    async with open_store(settings) as store:
+        account = await _find_account(store, name)
+        if not await store.second_factors.reset(account.id, COMMAND_LINE):
+            raise Refused(f"{account.name} has no second factor.")
 
 
 async def _find_account(store: Store, name: str) -> AccountItem:

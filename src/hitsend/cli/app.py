@@ -73,5 +73,8 @@ def _admin() -> App:
     admin.command("hitsend.cli.admin:list_users", name="list", help="Everyone's account.")
     admin.command("hitsend.cli.admin:disable", help="Keep someone out; what is theirs stays.")
     admin.command("hitsend.cli.admin:enable", help="Let someone in again.")
+    admin.command(
+        "hitsend.cli.admin:remove_second_factor", help="Let someone in who lost their phone."
+    )
     admin.command("hitsend.cli.admin:create_key", help="Make an API key and print it, once.")
     return admin

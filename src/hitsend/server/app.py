@@ -22,6 +22,7 @@ from hitsend.engine import (
 )
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
+from hitsend.server.auth.pending_sign_ins import PendingSignIns
 from hitsend.server.data.erase_expired import erase_expired_forever
 from hitsend.server.data_dir_lock import lock_data_dir
 from hitsend.server.latency_stats import LatencyStats
@@ -70,6 +71,7 @@ class App:
     prewarm: Prewarm
     autocomplete: Autocomplete
     open_calls: OpenCalls
+    pending_sign_ins: PendingSignIns = field(default_factory=PendingSignIns)
     sockets: Sockets = field(default_factory=Sockets)
     latency_stats: LatencyStats = field(default_factory=LatencyStats)
     request_counter: RequestCounter = field(default_factory=RequestCounter)

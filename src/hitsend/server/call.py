@@ -36,6 +36,7 @@ class Access(Enum):
     CHAT_AND_READ = "session, or API key with `chat` and `read`"
     KEY = "API key with `chat`"
     SESSION = "session"
+    CONFIRMED = "session, password given lately"
     ADMIN = "administrator: session, or API key with `admin`"
     ADMIN_SESSION = "administrator: session"
     TICKET = "ticket"
@@ -118,6 +119,8 @@ class Endpoint:
     handler: Handler
     is_counted: bool = True
     """Whether it counts as one of its caller's open calls. Sends have limits of their own."""
+    is_for_set_up: bool = False
+    """Whether a session that still has to set up a second factor may call it."""
 
     @property
     def summary(self) -> str:
@@ -126,9 +129,14 @@ class Endpoint:
 
 
 def endpoint(
-    method: str, path: str, access: Access, *, is_counted: bool = True
+    method: str,
+    path: str,
+    access: Access,
+    *,
+    is_counted: bool = True,
+    is_for_set_up: bool = False,
 ) -> Callable[[Handler], Endpoint]:
-    return lambda handler: Endpoint(method, path, access, handler, is_counted)
+    return lambda handler: Endpoint(method, path, access, handler, is_counted, is_for_set_up)
 
 
 SocketHandler: TypeAlias = Callable[[WebSocket, App], Awaitable[None]]

@@ -8,6 +8,7 @@ exception handlers; the others are in the runner and in `app.restart_forever`.
 
 import logging
 import math
+import time
 from contextlib import nullcontext, suppress
 from functools import partial
 
@@ -24,7 +25,9 @@ from hitsend.errors import (
     MethodNotAllowed,
     NotAllowed,
     NotFound,
+    PasswordNeeded,
     ScopeMissing,
+    SecondFactorNeeded,
     TooFast,
     Unauthenticated,
     Unavailable,
@@ -52,11 +55,14 @@ from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.turns.socket.limits import SocketClose
 from hitsend.server.turns.socket.socket import close_socket
 from hitsend.server.turns.stream import RevocableStream
+from hitsend.store import Session
 from hitsend.wire.problem import ErrorBody, describe_error
 
 log = logging.getLogger(__name__)
 
 BROKEN = "Something broke on our side. It has been logged."
+CONFIRMED_S = 600
+"""How long a password that was given allows changes to one's credentials."""
 RETRY_AFTER_S = 1.0
 """The default for errors without a time of their own."""
 
@@ -95,7 +101,7 @@ def _http_route(
 
 
 async def _call_route(endpoint: Endpoint, request: Request, app: App) -> Response:
-    caller = await _authorize(endpoint.access, request, app)
+    caller = await _authorize(endpoint, request, app)
     call = Call(request, app, caller)
     session = caller.session if caller else None
     counting = app.open_calls.count(caller, client_address(request))
@@ -109,7 +115,8 @@ async def _call_route(endpoint: Endpoint, request: Request, app: App) -> Respons
     return response
 
 
-async def _authorize(access: Access, request: Request, app: App) -> Identity | None:
+async def _authorize(endpoint: Endpoint, request: Request, app: App) -> Identity | None:
+    access = endpoint.access
     if access is Access.ANYONE:
         return None
     caller = await identify(request, app.services.store, app.csrf_secret)
@@ -121,6 +128,8 @@ async def _authorize(access: Access, request: Request, app: App) -> Identity | N
         _check_scopes(access, caller)
     if access in (Access.ADMIN, Access.ADMIN_SESSION) and caller.user.role != "admin":
         raise NotAllowed("Only an administrator can do this.")
+    if caller.session is not None:
+        _check_session(caller.session, endpoint)
     return caller
 
 
@@ -133,6 +142,14 @@ def _check_scopes(access: Access, caller: Identity) -> None:
             f"This API key lacks the scope {' and '.join(missing)}; it has "
             f"{' and '.join(sorted(caller.scopes))}. Make a key with it under Settings, API keys."
         )
+
+
+def _check_session(session: Session, endpoint: Endpoint) -> None:
+    if session.needs_second_factor and not endpoint.is_for_set_up:
+        raise SecondFactorNeeded("Set up two-step sign-in first: this server requires it.")
+    is_confirmed = time.time() - (session.confirmed_at or 0.0) <= CONFIRMED_S
+    if endpoint.access is Access.CONFIRMED and not is_confirmed:
+        raise PasswordNeeded("Type your password again to do this.")
 
 
 def _socket_route(

@@ -17,11 +17,11 @@ from hitsend.store.erase_in_batches import (
 )
 from hitsend.store.groups import check_group
 from hitsend.store.invites import Invites
-from hitsend.store.keys import Keys
+from hitsend.store.keys import Keys, revoke_keys
 from hitsend.store.rows import AccountItem, AccountRole
 from hitsend.store.schema import api_keys, conversations, sessions, turns, users
 from hitsend.store.sessions import Sessions
-from hitsend.store.users import Users, is_admin, user_not_found
+from hitsend.store.users import Users, is_admin, is_enabled, user_not_found
 
 LAST_SEEN = (
     select(func.max(sessions.c.last_seen_at))
@@ -66,6 +66,30 @@ class Accounts(Users, Sessions, Keys, Invites):
         """Returns all accounts, oldest first."""
         rows = connection.execute(ACCOUNT_ITEM.order_by(users.c.created_at, users.c.id))
         return [AccountItem(*row) for row in rows]
+
+    @writes
+    def change_password(
+        self,
+        connection: Connection,
+        user_id: str,
+        password_hash: str,
+        session_id: str,
+        *,
+        revokes_keys: bool = False,
+    ) -> None:
+        """Also revokes every session but this one, and all API keys if asked to."""
+        now, is_user = self._database.now(), users.c.id == user_id
+        query = update(users).where(is_user, is_enabled()).values(password_hash=password_hash)
+        if connection.execute(query).rowcount == 0:
+            raise user_not_found()
+        others = update(sessions).where(
+            sessions.c.user_id == user_id,
+            sessions.c.id != session_id,
+            sessions.c.revoked_at.is_(None),
+        )
+        connection.execute(others.values(revoked_at=now))
+        if revokes_keys:
+            revoke_keys(connection, api_keys.c.user_id == user_id, now)
 
     @writes
     def change_account(

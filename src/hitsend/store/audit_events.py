@@ -68,6 +68,22 @@ class PasswordChanged(UserEvent, frozen=True):
     pass
 
 
+class SecondFactorAdded(UserEvent, frozen=True):
+    factor: Literal["authenticator", "passkey"]
+
+
+class SecondFactorRemoved(UserEvent, frozen=True):
+    factor: Literal["authenticator", "passkey", "all"]
+
+
+class RecoveryCodesReplaced(UserEvent, frozen=True):
+    pass
+
+
+class RecoveryCodeUsed(UserEvent, frozen=True):
+    """In place of another second factor, which may be lost."""
+
+
 # Accounts
 
 
@@ -264,6 +280,10 @@ AnyAuditEvent: TypeAlias = (
     | SignInFailed
     | SignedOut
     | PasswordChanged
+    | SecondFactorAdded
+    | SecondFactorRemoved
+    | RecoveryCodesReplaced
+    | RecoveryCodeUsed
     | AccountCreated
     | AccountRenamed
     | RoleChanged

@@ -7,7 +7,16 @@ from functools import partial
 from uuid import uuid4
 
 from msgspec import structs
-from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    delete,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from hitsend.errors import KeyInvalid, NotAllowed, NotFound, StoreDown
 from hitsend.store.database import Database, reads, writes
@@ -128,11 +137,15 @@ class Keys:
 
     @writes
     def revoke_key(self, connection: Connection, key_id: str, user_id: str) -> None:
-        query = update(api_keys).where(
-            api_keys.c.id == key_id, api_keys.c.user_id == user_id, api_keys.c.revoked_at.is_(None)
-        )
-        result = connection.execute(query.values(revoked_at=self._database.now()))
-        if result.rowcount == 0:
+        is_it = (api_keys.c.id == key_id) & (api_keys.c.user_id == user_id)
+        if not revoke_keys(connection, is_it, self._database.now()):
             raise NotFound("There is no such key.")
-        is_its_limit = limits.c.scope == "key", limits.c.target == key_id
-        connection.execute(delete(limits).where(*is_its_limit))
+
+
+def revoke_keys(connection: Connection, which: ColumnElement[bool], now: float) -> int:
+    """Also removes their limits. Returns how many there were."""
+    revoke = update(api_keys).where(which, api_keys.c.revoked_at.is_(None))
+    revoked = connection.scalars(revoke.values(revoked_at=now).returning(api_keys.c.id)).all()
+    is_theirs = limits.c.scope == "key", limits.c.target.in_(revoked)
+    connection.execute(delete(limits).where(*is_theirs))
+    return len(revoked)

@@ -47,6 +47,10 @@ class Session(msgspec.Struct, frozen=True):
     last_seen_at: float
     rotated_at: float
     expires_at: float
+    confirmed_at: float | None = None
+    """When the password was given last."""
+    needs_second_factor: bool = False
+    """The person has to set one up before anything else."""
 
 
 class ApiKey(msgspec.Struct, frozen=True):
@@ -60,6 +64,47 @@ class ApiKey(msgspec.Struct, frozen=True):
     scopes: tuple[KeyScope, ...]
     expires_at: float | None
     """None: never."""
+
+
+class Authenticator(msgspec.Struct, frozen=True):
+    """An authenticator app. Its secret stays in the store."""
+
+    created_at: float
+    last_used_at: float | None
+
+
+class Passkey(msgspec.Struct, frozen=True):
+    id: str
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+    host: str
+    """The host name it was made for. It works under no other."""
+    name: str
+    created_at: float
+    last_used_at: float | None
+
+
+class NewPasskey(msgspec.Struct, frozen=True):
+    """A passkey as its authenticator made it."""
+
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+    host: str
+
+
+class SecondFactors(msgspec.Struct, frozen=True):
+    """What a person can sign in with besides the password."""
+
+    authenticator: Authenticator | None
+    passkeys: tuple[Passkey, ...]
+    num_recovery_codes: int
+    """Those not used yet."""
+
+    @property
+    def is_on(self) -> bool:
+        return self.authenticator is not None or bool(self.passkeys)
 
 
 class Invite(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 Migrations create them, and a test compares the two. The full-text tables and their triggers exist
 only in the migrations, see `search`. The tables of memories, summaries and prompts are in
-`context_schema`.
+`context_schema`, those of second factors in `second_factor_schema`.
 """
 
 from typing import Generic, TypeVar
@@ -34,7 +34,7 @@ from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0011"
+HEAD = "0012"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")
@@ -112,6 +112,9 @@ class SessionColumns(TypedColumns):
     expires_at: Named[float]
     revoked_at: Named[float | None]
     user_agent: Named[str] = Column(Text)
+    confirmed_at: Named[float | None]
+    """When the password was given last, at sign-in or later."""
+    needs_second_factor: Named[bool] = Column(Boolean, server_default=false())
 
 
 sessions = Table("sessions", metadata, SessionColumns)

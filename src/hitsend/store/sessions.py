@@ -46,6 +46,8 @@ SESSION_COLUMNS = (
     sessions.c.last_seen_at,
     sessions.c.rotated_at,
     sessions.c.expires_at,
+    sessions.c.confirmed_at,
+    sessions.c.needs_second_factor,
 )
 
 
@@ -61,6 +63,7 @@ class Sessions:
         *,
         user_agent: str,
         expires_at: float,
+        needs_second_factor: bool = False,
     ) -> Session:
         now = self._database.now()
         session = Session(
@@ -71,6 +74,8 @@ class Sessions:
             last_seen_at=now,
             rotated_at=now,
             expires_at=expires_at,
+            confirmed_at=now,
+            needs_second_factor=needs_second_factor,
         )
         row = {"token_hash": token_hash, "arrived_at": now, **structs.asdict(session)}
         connection.execute(insert(sessions).values(row))
@@ -82,7 +87,8 @@ class Sessions:
         row = await self._database.read(find)
         if row is None:
             return None
-        session, user, is_first = Session(*row[:7]), User(*row[7:10]), row[10]
+        num = len(SESSION_COLUMNS)
+        session, user, is_first = Session(*row[:num]), User(*row[num:-1]), row[-1]
         if is_first:
             await self._record_first_use(session.id, token_hash)
         return session, user
@@ -130,6 +136,12 @@ class Sessions:
             sessions.c.id == session_id, sessions.c.last_seen_at <= now - TOUCH_S
         )
         connection.execute(query.values(last_seen_at=now))
+
+    @writes
+    def confirm_session(self, connection: Connection, session_id: str) -> None:
+        """Records that the password was given again."""
+        query = update(sessions).where(sessions.c.id == session_id)
+        connection.execute(query.values(confirmed_at=self._database.now()))
 
     @reads
     def list_sessions(self, connection: Connection, user_id: str) -> list[Session]:

@@ -27,6 +27,7 @@ from hitsend.store.profiles import Profiles
 from hitsend.store.prompts import Prompts
 from hitsend.store.schema import meta
 from hitsend.store.search_index import SearchIndex
+from hitsend.store.second_factors import SecondFactorStore
 from hitsend.store.shares import Shares
 from hitsend.store.summaries import Summaries
 from hitsend.store.turns import Turns
@@ -37,6 +38,7 @@ class Store:
     """Safe to use from many tasks of one event loop, while other processes use the same file."""
 
     accounts: Accounts
+    second_factors: SecondFactorStore
     conversations: Conversations
     feedback: AnswerFeedback
     folders: Folders
@@ -71,6 +73,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.accounts = Accounts(database)
+        self.second_factors = SecondFactorStore(database)
         self.conversations = Conversations(database)
         self.feedback = AnswerFeedback(database)
         self.folders = Folders(database)

@@ -8,7 +8,7 @@ from hitsend.credentials import name_key
 from hitsend.errors import Conflict, NotFound
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.rows import AccountRole, User
-from hitsend.store.schema import sessions, users
+from hitsend.store.schema import users
 
 USER_COLUMNS = (users.c.id, users.c.name, users.c.role)
 
@@ -48,22 +48,6 @@ class Users:
     def password_hash(self, connection: Connection, user_id: str) -> str | None:
         query = select(users.c.password_hash).where(users.c.id == user_id, is_enabled())
         return connection.scalar(query)
-
-    @writes
-    def change_password(
-        self, connection: Connection, user_id: str, password_hash: str, session_id: str
-    ) -> None:
-        """Also revokes every session but this one."""
-        query = update(users).where(users.c.id == user_id, is_enabled())
-        others = update(sessions).where(
-            sessions.c.user_id == user_id,
-            sessions.c.id != session_id,
-            sessions.c.revoked_at.is_(None),
-        )
-        result = connection.execute(query.values(password_hash=password_hash))
-        if result.rowcount == 0:
-            raise user_not_found()
-        connection.execute(others.values(revoked_at=self._database.now()))
 
     @reads
     def find_by_name(self, connection: Connection, name: str) -> tuple[User, str] | None:

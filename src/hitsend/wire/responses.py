@@ -4,8 +4,8 @@ The server fills them, the Python client decodes them, and scripts/gen_events.py
 TypeScript.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,6 +13,8 @@ from msgspec import UNSET, UnsetType
 from hitsend.events import Section, Stamped
 from hitsend.import_export.imported import LeftOut, PartsLeftOut, Source
 from hitsend.wire.message import WireMessage
+
+SignInMethod: TypeAlias = Literal["authenticator", "passkey", "recovery_code"]
 
 
 class Items(msgspec.Struct, frozen=True):
@@ -37,6 +39,60 @@ class Me(msgspec.Struct, frozen=True):
     user: User
     csrf_token: str | None = None
     """None for an API key: only browsers need one."""
+    needs_second_factor: bool = False
+    """The session can do nothing until a second factor is set up."""
+
+
+class SecondStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The password was right, and a second factor is needed."""
+
+    methods: Sequence[SignInMethod]
+    passkey_options: Mapping[str, object] | None
+    """For `navigator.credentials.get`."""
+    other_hosts: Sequence[str]
+    """Host names under which the person has passkeys that do not work here."""
+
+
+class AuthenticatorSetup(msgspec.Struct, frozen=True, kw_only=True):
+    secret: str
+    qr_code: str
+    """An image, as a `data:` address."""
+    token: str
+    """Has to come back with the code that confirms."""
+
+
+class PasskeySetup(msgspec.Struct, frozen=True, kw_only=True):
+    options: Mapping[str, object]
+    """For `navigator.credentials.create`."""
+    token: str
+
+
+class RecoveryCodes(msgspec.Struct, frozen=True):
+    recovery_codes: Sequence[str] | None
+    """Never shown again. None where those of before stay valid."""
+
+
+class PasskeyItem(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    host: str
+    works_here: bool
+    created_at: float
+    last_used_at: float | None
+
+
+class AuthenticatorItem(msgspec.Struct, frozen=True, kw_only=True):
+    created_at: float
+    last_used_at: float | None
+
+
+class SecondFactorStatus(msgspec.Struct, frozen=True, kw_only=True):
+    authenticator: AuthenticatorItem | None
+    passkeys: Sequence[PasskeyItem]
+    num_recovery_codes: int
+    host: str | None
+    """The host name that passkeys are made for, or None where the page cannot have any."""
+    is_required: bool
 
 
 class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hitsend.credentials import hash_token, verify_password
-from hitsend.store import Store
+from hitsend.store import COMMAND_LINE, Store
 
 Hitsend = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -119,3 +119,23 @@ def test_the_last_administrator_cannot_be_disabled(hitsend: Hitsend, tmp_path: P
     ran = hitsend("admin", "disable", "ann", "--data-dir", str(tmp_path))
     assert ran.returncode == 1
     assert "last administrator" in ran.stderr
+
+
+async def test_a_lost_second_factor_is_removed_and_every_session_ended(
+    hitsend: Hitsend, tmp_path: Path
+) -> None:
+    create_user(hitsend, tmp_path, "ann")
+    store = await Store.open(tmp_path / "hitsend.db")
+    found = await store.accounts.find_by_name("ann")
+    assert found is not None
+    user_id = found[0].id
+    await store.second_factors.set_authenticator(user_id, "SECRET", 1, ["hash"], COMMAND_LINE)
+    await store.accounts.open_session(user_id, "token", user_agent="", expires_at=4e9)
+    place = ("--data-dir", str(tmp_path))
+    removed = hitsend("admin", "remove-second-factor", "Ann", *place)
+    assert "password alone" in removed.stderr
+    assert not (await store.second_factors.get(user_id)).is_on
+    assert await store.accounts.list_sessions(user_id) == []
+    await store.close()
+    again = hitsend("admin", "remove-second-factor", "ann", *place)
+    assert (again.returncode, "no second factor" in again.stderr) == (1, True)

@@ -74,6 +74,10 @@ export type AuditEvent =
 	| SignInFailed
 	| SignedOut
 	| PasswordChanged
+	| SecondFactorAdded
+	| SecondFactorRemoved
+	| RecoveryCodesReplaced
+	| RecoveryCodeUsed
 	| AccountCreated
 	| AccountRenamed
 	| RoleChanged
@@ -107,6 +111,17 @@ export type AuditEvent =
 	| ExperimentEnded
 	| EntriesExpired
 	| EarlierChange;
+
+export interface AuthenticatorItem {
+	created_at: number;
+	last_used_at: number | null;
+}
+
+export interface AuthenticatorSetup {
+	secret: string;
+	qr_code: string;
+	token: string;
+}
 
 export interface Author {
 	role: Role;
@@ -604,6 +619,7 @@ export interface Limits {
 export interface Me {
 	user: User;
 	csrf_token: string | null;
+	needs_second_factor: boolean;
 }
 
 export interface Mean {
@@ -804,6 +820,20 @@ export interface PartsLeftOut {
 	other: number;
 }
 
+export interface PasskeyItem {
+	id: string;
+	name: string;
+	host: string;
+	works_here: boolean;
+	created_at: number;
+	last_used_at: number | null;
+}
+
+export interface PasskeySetup {
+	options: Record<string, unknown>;
+	token: string;
+}
+
 export interface PasswordChanged {
 	kind: 'PasswordChanged';
 	user_id: string;
@@ -966,6 +996,20 @@ export const ROOT = 'client-created-root';
 
 export type Reason = 'wrong' | 'not_helpful' | 'unsafe' | 'style' | 'other';
 
+export interface RecoveryCodeUsed {
+	kind: 'RecoveryCodeUsed';
+	user_id: string;
+}
+
+export interface RecoveryCodes {
+	recovery_codes: string[] | null;
+}
+
+export interface RecoveryCodesReplaced {
+	kind: 'RecoveryCodesReplaced';
+	user_id: string;
+}
+
 export interface Refusal {
 	code: string;
 	message: string;
@@ -1054,6 +1098,32 @@ export interface SavedVersion {
 	note: string;
 	created_by: string | null;
 	created_at: number;
+}
+
+export interface SecondFactorAdded {
+	kind: 'SecondFactorAdded';
+	user_id: string;
+	factor: 'authenticator' | 'passkey';
+}
+
+export interface SecondFactorRemoved {
+	kind: 'SecondFactorRemoved';
+	user_id: string;
+	factor: 'all' | 'authenticator' | 'passkey';
+}
+
+export interface SecondFactorStatus {
+	authenticator: AuthenticatorItem | null;
+	passkeys: PasskeyItem[];
+	num_recovery_codes: number;
+	host: string | null;
+	is_required: boolean;
+}
+
+export interface SecondStep {
+	methods: ('authenticator' | 'passkey' | 'recovery_code')[];
+	passkey_options: Record<string, unknown> | null;
+	other_hosts: string[];
 }
 
 export interface SendBody {

@@ -19,7 +19,7 @@ from hitsend.import_export.write import README, ExportZip
 from hitsend.server.app import App
 from hitsend.server.conversation_tree import conversation_tree
 from hitsend.server.turns.stream import RevocableStream
-from hitsend.store import ApiKey, Conversation, MessageRow, Store, User
+from hitsend.store import ApiKey, Conversation, MessageRow, SecondFactors, Store, User
 from hitsend.store.memories import MAX_LISTED
 
 PORTION_MESSAGES = 200
@@ -137,6 +137,7 @@ async def _account(store: Store, user: User, feedback: list[dict[str, object]]) 
             "role": user.role,
             "folders": [folder.name for folder in await store.folders.list(user.id)],
             "keys": [_key(key) for key in await store.accounts.list_keys(user.id)],
+            "second_factor": _second_factor(await store.second_factors.get(user.id)),
             "feedback": feedback,
             "shares": [
                 {
@@ -149,6 +150,14 @@ async def _account(store: Store, user: User, feedback: list[dict[str, object]]) 
             ],
         }
     )
+
+
+def _second_factor(factors: SecondFactors) -> dict[str, object]:
+    """Passkeys by name only."""
+    return {
+        "has_authenticator": factors.authenticator is not None,
+        "passkeys": [passkey.name for passkey in factors.passkeys],
+    }
 
 
 def _key(key: ApiKey) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """Accounts: creating the first one, signing in, up and out, and changing one's own."""
 
-import time
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -12,23 +11,20 @@ from hitsend.credentials import (
     MAX_NAME_CHARS,
     MAX_PASSWORD_CHARS,
     clean_name,
-    csrf_token,
     hash_password,
     hash_token,
     name_key,
-    new_token,
     verify_password,
 )
 from hitsend.errors import Conflict, Refused, Unauthenticated
 from hitsend.server.auth.identify import check_origin
-from hitsend.server.auth.session_cookie import COOKIE, set_session_cookie
+from hitsend.server.auth.pending_sign_ins import PendingSignIn
+from hitsend.server.auth.session_cookie import COOKIE
+from hitsend.server.auth.sign_in import ask_for_second_factor, describe_me, open_session
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
 from hitsend.server.data.erase_account import erase_account
 from hitsend.server.edge.forwarded_headers import client_address
-from hitsend.store import User
 from hitsend.wire import responses
-
-DAY_S = 86_400
 
 # Anyone may send these, so their lengths are checked before anything else.
 Name: TypeAlias = Annotated[str, Meta(max_length=MAX_NAME_CHARS)]
@@ -48,9 +44,10 @@ class NewName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class NewPassword(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     current: Password
     new: Password
+    revokes_keys: bool = False
 
 
-class DeleteAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConfirmedPassword(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     password: Password
 
 
@@ -79,12 +76,12 @@ async def create_first_account(call: Call) -> Response:
         address = client_address(call.request)
         password_hash = await hash_password(body.password, name=name, address=address)
         user = await accounts.create_first(name, password_hash)
-    return await _sign_in(call, user, 201)
+    return await open_session(call, user, 201)
 
 
 @endpoint("POST", "/backend-api/accounts/sign-in", Access.ANYONE)
 async def sign_in(call: Call) -> Response:
-    """Sign in with a name and a password."""
+    """Sign in with a name and a password. Answers 202 where a second factor is needed."""
     check_origin(call.request)
     body = await call.read_body(Credentials)
     address = client_address(call.request)
@@ -96,8 +93,13 @@ async def sign_in(call: Call) -> Response:
         if not is_right or not found:
             attempt.failed()
             raise Unauthenticated("The name or the password is wrong.")
+        user, password_hash = found
+        factors = await call.app.services.store.second_factors.get(user.id)
+        if factors.is_on:
+            # Neither failed nor succeeded: that would forget the wrong codes that were tried.
+            return await ask_for_second_factor(call, PendingSignIn(user, password_hash), factors)
         attempt.succeeded()
-    return await _sign_in(call, found[0], 200)
+    return await open_session(call, user, 200)
 
 
 @endpoint("POST", "/backend-api/accounts/sign-up", Access.ANYONE)
@@ -116,10 +118,10 @@ async def sign_up(call: Call) -> Response:
             raise
     password_hash = await hash_password(body.password, name=name, address=address)
     user = await accounts.redeem_invite(invite, name, password_hash)
-    return await _sign_in(call, user, 201)
+    return await open_session(call, user, 201)
 
 
-@endpoint("POST", "/backend-api/accounts/sign-out", Access.SESSION)
+@endpoint("POST", "/backend-api/accounts/sign-out", Access.SESSION, is_for_set_up=True)
 async def sign_out(call: Call) -> Response:
     """End this session."""
     session = call.identity.session
@@ -128,11 +130,10 @@ async def sign_out(call: Call) -> Response:
     return _clear_cookie()
 
 
-@endpoint("GET", "/backend-api/me", Access.USER)
+@endpoint("GET", "/backend-api/me", Access.USER, is_for_set_up=True)
 async def get_me(call: Call) -> Response:
     """Get the caller's account and the page's CSRF token."""
-    session = call.identity.session
-    return json_response(_me(call, call.identity.user, session.id if session else None))
+    return json_response(describe_me(call, call.identity.user, call.identity.session))
 
 
 @endpoint("PATCH", "/backend-api/me", Access.SESSION)
@@ -145,20 +146,35 @@ async def rename(call: Call) -> Response:
 
 @endpoint("POST", "/backend-api/me/password", Access.SESSION)
 async def change_password(call: Call) -> Response:
-    """Change the caller's password, and sign out every other browser."""
+    """Change the caller's password, and sign out every other browser.
+
+    `revokes_keys` deletes the caller's API keys, too.
+    """
     body, session = await call.read_body(NewPassword), call.identity.session
     assert session is not None
     await _check_password(call, body.current, "current")
     name, address = call.identity.user.name, client_address(call.request)
     new = await hash_password(body.new, name=name, address=address)
-    await call.app.services.store.accounts.change_password(call.user_id, new, session.id)
+    await call.app.services.store.accounts.change_password(
+        call.user_id, new, session.id, revokes_keys=body.revokes_keys
+    )
+    return Response(status_code=NO_CONTENT)
+
+
+@endpoint("POST", "/backend-api/me/confirm", Access.SESSION, is_for_set_up=True)
+async def confirm_password(call: Call) -> Response:
+    """Give the password again, which allows changes to two-step sign-in for ten minutes."""
+    body, session = await call.read_body(ConfirmedPassword), call.identity.session
+    assert session is not None
+    await _check_password(call, body.password, "password")
+    await call.app.services.store.accounts.confirm_session(session.id)
     return Response(status_code=NO_CONTENT)
 
 
 @endpoint("DELETE", "/backend-api/me", Access.SESSION)
 async def delete_account(call: Call) -> Response:
     """Delete the caller's account and everything in it, permanently."""
-    body = await call.read_body(DeleteAccount)
+    body = await call.read_body(ConfirmedPassword)
     await _check_password(call, body.password, "password")
     await erase_account(call.app.services.store, call.app.runner, call.user_id)
     return _clear_cookie()
@@ -178,22 +194,4 @@ async def _check_password(call: Call, password: str, param: str) -> None:
 def _clear_cookie() -> Response:
     response = Response(status_code=NO_CONTENT)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
-    return response
-
-
-def _me(call: Call, user: User, session_id: str | None) -> responses.Me:
-    token = csrf_token(call.app.csrf_secret, session_id) if session_id else None
-    return responses.Me(responses.User(user.id, user.name, user.role), token)
-
-
-async def _sign_in(call: Call, user: User, status: int) -> Response:
-    token = new_token()
-    session = await call.app.services.store.accounts.open_session(
-        user.id,
-        hash_token(token),
-        user_agent=call.request.headers.get("user-agent", "")[:200],
-        expires_at=time.time() + call.app.services.settings.session_days * DAY_S,
-    )
-    response = json_response(_me(call, user, session.id), status)
-    set_session_cookie(call.request, response, token, session.expires_at)
     return response
