@@ -187,6 +187,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     session_days: Annotated[
         int, Meta(ge=1, le=400, description="Days after which a browser must sign in again.")
     ] = 30
+    audit_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="Days after which entries of the activity log are removed; 0 keeps them.",
+        ),
+    ] = 365
     allow_sharing: Annotated[
         bool, _help("Allow sharing conversations by link. If off, existing links cannot be read.")
     ] = True

@@ -101,6 +101,7 @@ EXPECTED = {
     "GET /backend-api/admin/experiments/{experiment_id}": Access.ADMIN,
     "POST /backend-api/admin/experiments/{experiment_id}/end": Access.ADMIN,
     "GET /backend-api/admin/audit": Access.ADMIN,
+    "GET /backend-api/admin/audit/export": Access.ADMIN,
     "GET /backend-api/status": Access.USER,
     "POST /backend-api/sentinel/chat-requirements/prepare": Access.CHAT,
     "POST /backend-api/sentinel/req": Access.CHAT,

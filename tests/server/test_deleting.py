@@ -123,10 +123,10 @@ async def test_erasing_continues_after_the_store_was_down(tmp_path: Path) -> Non
     await store.close()
     recorder, log = _LogRecorder(), logging.getLogger("hitsend.server.data.erase_expired")
     log.addHandler(recorder)
-    erasing = asyncio.create_task(erase_expired_forever(store, check_s=0.001))
+    erasing = asyncio.create_task(erase_expired_forever(store, 365, check_s=0.001))
     try:
         async with asyncio.timeout(5):
-            lines = [await recorder.lines.get() for _ in range(7)]
+            lines = [await recorder.lines.get() for _ in range(8)]
     finally:
         log.removeHandler(recorder)
         erasing.cancel()
@@ -140,6 +140,7 @@ async def test_erasing_continues_after_the_store_was_down(tmp_path: Path) -> Non
             "drop erased words from the search",
             "forget what was sent long ago",
             "forget addresses",
+            "remove old entries of the audit log",
             "end temporary chats",
         )
     ]

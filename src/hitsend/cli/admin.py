@@ -120,7 +120,7 @@ async def _disable(settings: Settings, name: str) -> None:
         account = await _find_account(store, name)
         if account.is_disabled:
             raise Refused(f"{account.name} is disabled already.")
-        await store.accounts.disable(account.id)
+        await store.accounts.disable(account.id, COMMAND_LINE)
 
 
 async def _enable(settings: Settings, name: str) -> None:
@@ -128,7 +128,7 @@ async def _enable(settings: Settings, name: str) -> None:
         account = await _find_account(store, name)
         if not account.is_disabled:
             raise Refused(f"{account.name} is not disabled.")
-        await store.accounts.enable(account.id)
+        await store.accounts.enable(account.id, COMMAND_LINE)
 
 
 async def _remove_second_factor(settings: Settings, name: str) -> None:
@@ -165,10 +165,10 @@ async def _create_user(settings: Settings, name: str, role: Role | None, passwor
     password_hash = await hash_password(password, name=kept)
     async with open_store(settings) as store:
         if await store.accounts.count_enabled() > 0:
-            return await store.accounts.create(kept, password_hash, role or "member")
+            return await store.accounts.create(kept, password_hash, role or "member", COMMAND_LINE)
         if role == "member":
             raise Refused("The first account has to be an admin: make that one first.")
-        return await store.accounts.create_first(kept, password_hash)
+        return await store.accounts.create_first(kept, password_hash, COMMAND_LINE)
 
 
 async def _create_key(
@@ -195,7 +195,7 @@ async def create_api_key(
     """Returns the key; only its hash is stored."""
     key = new_key()
     await store.accounts.create_key(
-        user.id, hash_token(key), key_prefix(key), label, scopes, expires_at
+        user.id, hash_token(key), key_prefix(key), label, scopes, expires_at, COMMAND_LINE
     )
     return key
 

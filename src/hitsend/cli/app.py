@@ -50,6 +50,7 @@ def _app() -> App:
     app.command("hitsend.cli.doctor.command:doctor", help="Check the installation.")
     app.command(_models())
     app.command(_admin())
+    app.command(_audit())
     return app
 
 
@@ -78,3 +79,10 @@ def _admin() -> App:
     )
     admin.command("hitsend.cli.admin:create_key", help="Make an API key and print it, once.")
     return admin
+
+
+def _audit() -> App:
+    audit = App(name="audit", help="The activity log: who did what, when and from where.")
+    audit.command("hitsend.cli.audit:verify", help="Check that no entry was changed or removed.")
+    audit.command("hitsend.cli.audit:export", help="Print all entries as JSON lines.")
+    return audit

@@ -29,6 +29,7 @@ from hitsend.server.latency_stats import LatencyStats
 from hitsend.server.limits.gate import Gate
 from hitsend.server.limits.open_calls import OpenCalls
 from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit
+from hitsend.server.limits.sign_in_failures import SignInFailures
 from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.readiness import Readiness
 from hitsend.server.turns.autocomplete import Autocomplete
@@ -65,6 +66,7 @@ class App:
     """Signs tokens."""
     csrf_secret: bytes
     sign_in_throttle: SignInThrottle
+    sign_in_failures: SignInFailures
     streams: OpenStreams
     store_readiness: Readiness
     gate: Gate
@@ -104,7 +106,10 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
         await runner.open()
         streams = OpenStreams(store)
         await stack.enter_async_context(_run_in_background(streams.end_revoked_forever))
-        erase_expired = partial(erase_expired_forever, store)
+        sign_in_failures = SignInFailures(store.audit.record)
+        stack.push_async_callback(sign_in_failures.write_counts, is_final=True)
+        await stack.enter_async_context(_run_in_background(sign_in_failures.write_counts_forever))
+        erase_expired = partial(erase_expired_forever, store, settings.audit_days)
         await stack.enter_async_context(_run_in_background(erase_expired))
         await engine.start()
         embedder = build_embedder(settings)
@@ -133,6 +138,7 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
             secret=secret,
             csrf_secret=await store.secret("csrf"),
             sign_in_throttle=SignInThrottle(settings.sign_in_tries),
+            sign_in_failures=sign_in_failures,
             streams=streams,
             store_readiness=Readiness(store.check),
             gate=Gate(settings, secret, runner.load, runner.load_of),

@@ -2,10 +2,22 @@
 them. Start at `Accounts`; each kind of credential has its own file."""
 
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 
 from hitsend.errors import Conflict
-from hitsend.store.audit import erase_names
+from hitsend.store.audit import erase_names, record
+from hitsend.store.audit_events import (
+    SERVER,
+    AccountDeleted,
+    AccountDisabled,
+    AccountEnabled,
+    Actor,
+    AnyAuditEvent,
+    GroupJoined,
+    GroupLeft,
+    PasswordChanged,
+    RoleChanged,
+)
 from hitsend.store.context_schema import memories
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.erase_in_batches import (
@@ -74,6 +86,7 @@ class Accounts(Users, Sessions, Keys, Invites):
         user_id: str,
         password_hash: str,
         session_id: str,
+        by: Actor = SERVER,
         *,
         revokes_keys: bool = False,
     ) -> None:
@@ -88,8 +101,9 @@ class Accounts(Users, Sessions, Keys, Invites):
             sessions.c.revoked_at.is_(None),
         )
         connection.execute(others.values(revoked_at=now))
+        record(connection, PasswordChanged(user_id), by, now)
         if revokes_keys:
-            revoke_keys(connection, api_keys.c.user_id == user_id, now)
+            revoke_keys(connection, api_keys.c.user_id == user_id, by, now)
 
     @writes
     def change_account(
@@ -100,41 +114,47 @@ class Accounts(Users, Sessions, Keys, Invites):
         role: AccountRole | None = None,
         is_disabled: bool | None = None,
         group_id: str | None | UnsetType = UNSET,
+        by: Actor = SERVER,
     ) -> None:
         """Changes the given fields.
 
         A disabled account's password, sessions and keys are refused. Enabling it makes its
         password and keys valid again; browsers have to sign in again.
         """
-        _check_exists(connection, user_id)
+        before = _find_standing(connection, user_id)
         if role == "member" or is_disabled:
             _check_not_last_admin(connection, user_id)
-        change = update(users).where(users.c.id == user_id)
-        if role is not None:
+        change, events = update(users).where(users.c.id == user_id), list[AnyAuditEvent]()
+        if role is not None and role != before.role:
             connection.execute(change.values(role=role))
-        if group_id is not UNSET:
-            if group_id is not None:
-                check_group(connection, group_id)
+            events.append(RoleChanged(user_id, role))
+        if group_id is not UNSET and group_id != before.group_id:
+            events.append(_group_event(connection, user_id, group_id))
             connection.execute(change.values(group_id=group_id))
-        if is_disabled is False:
+        if is_disabled is False and before.disabled_at is not None:
             connection.execute(change.values(disabled_at=None))
-        if is_disabled:
+            events.append(AccountEnabled(user_id))
+        if is_disabled and before.disabled_at is None:
             self._disable(connection, user_id)
+            events.append(AccountDisabled(user_id))
+        for event in events:
+            record(connection, event, by, self._database.now())
 
-    async def disable(self, user_id: str) -> None:
-        await self.change_account(user_id, is_disabled=True)
+    async def disable(self, user_id: str, by: Actor = SERVER) -> None:
+        await self.change_account(user_id, is_disabled=True, by=by)
 
-    async def enable(self, user_id: str) -> None:
-        await self.change_account(user_id, is_disabled=False)
+    async def enable(self, user_id: str, by: Actor = SERVER) -> None:
+        await self.change_account(user_id, is_disabled=False, by=by)
 
     @writes
-    def close_account(self, connection: Connection, user_id: str) -> None:
+    def close_account(self, connection: Connection, user_id: str, by: Actor = SERVER) -> None:
         """Disables the account before `erase`. The last administrator can close theirs only when
         no other account is left."""
         others = select(users.c.id).where(users.c.id != user_id).limit(1)
-        _check_exists(connection, user_id)
+        _find_standing(connection, user_id)
         if connection.scalar(others) is not None:
             _check_not_last_admin(connection, user_id)
+        record(connection, AccountDeleted(user_id), by, self._database.now())
         self._disable(connection, user_id)
 
     async def erase(self, user_id: str) -> None:
@@ -155,9 +175,23 @@ class Accounts(Users, Sessions, Keys, Invites):
         connection.execute(revoke.values(revoked_at=now))
 
 
-def _check_exists(connection: Connection, user_id: str) -> None:
-    if connection.scalar(select(users.c.id).where(users.c.id == user_id)) is None:
+def _find_standing(
+    connection: Connection, user_id: str
+) -> Row[AccountRole, str | None, float | None]:
+    query = select(users.c.role, users.c.group_id, users.c.disabled_at)
+    row = connection.execute(query.where(users.c.id == user_id)).one_or_none()
+    if row is None:
         raise user_not_found()
+    return row
+
+
+def _group_event(
+    connection: Connection, user_id: str, group_id: str | None
+) -> GroupJoined | GroupLeft:
+    """Raises NotFound for a group that does not exist."""
+    if group_id is None:
+        return GroupLeft(user_id)
+    return GroupJoined(user_id, group_id, check_group(connection, group_id))
 
 
 def _check_not_last_admin(connection: Connection, user_id: str) -> None:

@@ -66,6 +66,7 @@ class AuditFilter(msgspec.Struct, frozen=True):
     until: float | None = None
     before: int | None = None
     """A position."""
+    after: int | None = None
 
 
 NO_FILTER = AuditFilter()
@@ -82,26 +83,34 @@ class Audit:
 
     @reads
     def list(
-        self, connection: Connection, limit: int, where: AuditFilter = NO_FILTER
+        self,
+        connection: Connection,
+        limit: int,
+        where: AuditFilter = NO_FILTER,
+        *,
+        is_oldest_first: bool = False,
     ) -> list[AuditEntry]:
-        """Newest first."""
-        query = select_entries(where).order_by(audit_log.c.position.desc()).limit(limit)
+        position = audit_log.c.position
+        order = position if is_oldest_first else position.desc()
+        query = select_entries(where).order_by(order).limit(limit)
         return [as_entry(row) for row in connection.execute(query)]
 
-    @writes
-    def expire(self, connection: Connection, num_days: int) -> None:
-        """Removes entries that are older, by whole days, and records that and the last one's hash.
-        The record of an earlier removal does not start another one.
-        """
-        now = self._database.now()
-        end = (now // DAY_S - num_days) * DAY_S
+    async def expire(self, num_days: int) -> None:
+        """Removes entries that are older, by whole days, unless there are none but records of
+        earlier removals. Zero keeps all. Reads first, because a write takes the lock."""
+        end = (self._database.now() // DAY_S - num_days) * DAY_S
         is_due = audit_log.c.at < end, audit_log.c.kind != EntriesExpired.__name__
-        if connection.scalar(select(audit_log.c.position).where(*is_due).limit(1)) is None:
-            return
+        any_due = select(audit_log.c.position).where(*is_due).limit(1)
+        if num_days and await self._database.read(lambda one: one.scalar(any_due)) is not None:
+            await self._remove_until(end)
+
+    @writes
+    def _remove_until(self, connection: Connection, end: float) -> None:
+        """Removes the oldest entries, and records that with the last one's hash."""
         expired = select(audit_log.c.position, audit_log.c.hash).where(audit_log.c.at < end)
         oldest = connection.execute(expired.order_by(audit_log.c.position).limit(MAX_EXPIRED))
         through, digest = oldest.all()[-1]
-        record(connection, EntriesExpired(through, digest.hex()), SERVER, now)
+        record(connection, EntriesExpired(through, digest.hex()), SERVER, self._database.now())
         connection.execute(delete(audit_log).where(audit_log.c.position <= through))
         actors = select(audit_log.c.actor_name).where(audit_log.c.actor_name.is_not(None))
         subjects = select(audit_log.c.subject_name).where(audit_log.c.subject_name.is_not(None))
@@ -198,6 +207,8 @@ def _conditions(where: AuditFilter) -> Iterator[ColumnElement[bool]]:
         yield audit_log.c.at < where.until
     if where.before is not None:
         yield audit_log.c.position < where.before
+    if where.after is not None:
+        yield audit_log.c.position > where.after
 
 
 def as_entry(row: Row[*tuple[Any, ...]]) -> AuditEntry:

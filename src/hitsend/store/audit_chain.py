@@ -61,6 +61,8 @@ class Verdict(msgspec.Struct, frozen=True):
     """How many were found to be whole."""
     newest: Head
     """The last one of them."""
+    num_expired: int = 0
+    """How many were removed because of their age, before these."""
     problem: str | None = None
     """Names the first broken entry."""
 
@@ -115,7 +117,7 @@ def verify(
         newest = Head(link.position, digest)
         _note_missing_names(link, names, nameless)
     problem = problem or _find_missing_end(newest, end, expected) or _find_removed_name(nameless)
-    return Verdict(newest.position - start.position, newest, problem)
+    return Verdict(newest.position - start.position, newest, start.position, problem)
 
 
 def _find_break(before: Head, link: Link, digest: bytes) -> str | None:

@@ -10,10 +10,12 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from hitsend.store.limit_rows import Limit
-from hitsend.store.rows import AccountRole, LimitScope
+from hitsend.store.limit_rows import Limit, Price
+from hitsend.store.rows import AccountRole, KeyScope, LimitScope
 
 Via: TypeAlias = Literal["page", "api", "command line", "server"]
+FirstStep: TypeAlias = Literal["password", "invite", "first account"]
+SecondStep: TypeAlias = Literal["authenticator", "passkey", "recovery_code"]
 
 
 class Actor(Struct, frozen=True):
@@ -47,7 +49,8 @@ class UserEvent(AuditEvent, frozen=True):
 
 
 class SignedIn(UserEvent, frozen=True):
-    method: Literal["password", "invite", "first account"]
+    method: FirstStep
+    second_factor: SecondStep | None = None
 
 
 class SignInFailed(AuditEvent, frozen=True):
@@ -153,6 +156,7 @@ class KeyCreated(UserEvent, frozen=True):
     key_id: str
     prefix: str
     """The key's first letters, which its owner's list of keys shows too."""
+    scopes: tuple[KeyScope, ...] = ()
 
 
 class KeyDeleted(UserEvent, frozen=True):
@@ -173,7 +177,8 @@ class LimitChanged(AuditEvent, frozen=True):
 
 class PriceChanged(AuditEvent, frozen=True):
     model: str
-    is_removed: bool = False
+    after: Price | None
+    """None where it was removed."""
 
 
 # Models
@@ -213,7 +218,7 @@ class ConversationRestored(AuditEvent, frozen=True):
 
 
 class MemoriesDeleted(AuditEvent, frozen=True):
-    num_memories: int
+    """All of the actor's."""
 
 
 class DataExported(AuditEvent, frozen=True):

@@ -19,6 +19,8 @@ from sqlalchemy import (
 )
 
 from hitsend.errors import NotFound, Refused
+from hitsend.store.audit import record
+from hitsend.store.audit_events import SERVER, Actor, ConversationRestored, ConversationsDeleted
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.erase_in_batches import erase_conversations
 from hitsend.store.folders import check_folder
@@ -220,6 +222,7 @@ class Conversations:
         connection: Connection,
         conversation_id: str,
         user_id: str,
+        by: Actor = SERVER,
         **change: Unpack[ConversationChange],
     ) -> None:
         """Changes the given fields. Making it invisible is a deletion that can be undone until
@@ -230,6 +233,7 @@ class Conversations:
         is_it = is_visible_to(conversation_id, user_id)
         if "is_visible" in change:
             is_it = _is_restorable(conversation_id, user_id, now)
+            _record_visibility(connection, conversation_id, is_it, change["is_visible"], by, now)
         if folder_id := change.get("folder_id"):
             check_folder(connection, folder_id, user_id)
         query = update(conversations).where(is_it).values(_values(change, now))
@@ -244,15 +248,23 @@ class Conversations:
         place = {"conversation_id": conversation_id, "user_id": user_id}
         return IS_UNNAMED.first(connection, **place) is not None
 
-    async def delete(self, conversation_id: str, user_id: str) -> None:
+    async def delete(self, conversation_id: str, user_id: str, by: Actor = SERVER) -> None:
         """Deletes it for good, with what a running turn still writes. It is invisible at once,
         however long erasing takes."""
-        is_restorable = _is_restorable(conversation_id, user_id, self._database.now())
-        hide = update(conversations).where(is_restorable).values(hidden_at=GONE)
-        if not await self._database.write(lambda connection: connection.execute(hide).rowcount):
-            raise conversation_not_found()
+        await self._hide_for_good(conversation_id, user_id, by)
         is_it = and_(is_owned_by(conversation_id, user_id), conversations.c.hidden_at == GONE)
         await erase_conversations(self._database, is_it)
+
+    @writes
+    def _hide_for_good(
+        self, connection: Connection, conversation_id: str, user_id: str, by: Actor
+    ) -> None:
+        now = self._database.now()
+        is_it = _is_restorable(conversation_id, user_id, now)
+        _record_visibility(connection, conversation_id, is_it, False, by, now)
+        hide = update(conversations).where(is_it).values(hidden_at=GONE)
+        if connection.execute(hide).rowcount == 0:
+            raise conversation_not_found()
 
     @reads
     def ids(self, connection: Connection, user_id: str) -> Sequence[str]:
@@ -326,6 +338,22 @@ def _is_restorable(conversation_id: str, user_id: str, now: float) -> ColumnElem
     """The person owns it, and it is visible or can be restored."""
     is_not_gone = or_(conversations.c.hidden_at.is_(None), can_restore(now))
     return and_(is_owned_by(conversation_id, user_id), is_not_gone)
+
+
+def _record_visibility(
+    connection: Connection,
+    conversation_id: str,
+    is_it: ColumnElement[bool],
+    is_visible: bool,
+    by: Actor,
+    now: float,
+) -> None:
+    """Records a deletion, or that it is taken back. Call it before the change."""
+    is_changed = conversations.c.hidden_at.is_(None) != is_visible
+    if connection.scalar(select(conversations.c.id).where(is_it, is_changed)) is None:
+        return
+    deleted = ConversationsDeleted(1, conversation_id)
+    record(connection, ConversationRestored(conversation_id) if is_visible else deleted, by, now)
 
 
 def _values(change: ConversationChange, now: float) -> dict[str, object]:

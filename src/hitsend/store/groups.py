@@ -5,6 +5,8 @@ from uuid import uuid4
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from hitsend.errors import Conflict, NotFound
+from hitsend.store.audit import record
+from hitsend.store.audit_events import SERVER, Actor, GroupCreated, GroupDeleted, GroupRenamed
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.limit_rows import Group
 from hitsend.store.limits import Limits
@@ -44,37 +46,43 @@ class Groups:
         return None if row is None else Group(*row)
 
     @writes
-    def create(self, connection: Connection, name: str) -> Group:
+    def create(self, connection: Connection, name: str, by: Actor = SERVER) -> Group:
         group = Group(str(uuid4()), name, 0)
         _check_name(connection, name)
         now = self._database.now()
         connection.execute(insert(groups).values(id=group.id, name=name, created_at=now))
+        record(connection, GroupCreated(group.id, name), by, now)
         return group
 
     @writes
-    def rename(self, connection: Connection, group_id: str, name: str) -> Group:
-        check_group(connection, group_id)
+    def rename(self, connection: Connection, group_id: str, name: str, by: Actor = SERVER) -> Group:
+        before = check_group(connection, group_id)
         _check_name(connection, name, except_id=group_id)
         is_it = groups.c.id == group_id
         connection.execute(update(groups).where(is_it).values(name=name))
+        record(connection, GroupRenamed(group_id, before, name), by, self._database.now())
         return Group(*connection.execute(GROUP_COLUMNS.where(is_it)).one())
 
-    async def delete(self, group_id: str) -> None:
+    async def delete(self, group_id: str, by: Actor = SERVER) -> None:
         """Keeps its people, in no group, and deletes its limits."""
-        await self._delete(group_id)
+        await self._delete(group_id, by)
         self._limits.invalidate()
 
     @writes
-    def _delete(self, connection: Connection, group_id: str) -> None:
+    def _delete(self, connection: Connection, group_id: str, by: Actor) -> None:
         is_its_limit = limits.c.scope == "group", limits.c.target == group_id
-        check_group(connection, group_id)
+        name = check_group(connection, group_id)
         connection.execute(delete(limits).where(*is_its_limit))
         connection.execute(delete(groups).where(groups.c.id == group_id))
+        record(connection, GroupDeleted(group_id, name), by, self._database.now())
 
 
-def check_group(connection: Connection, group_id: str) -> None:
-    if connection.scalar(select(groups.c.id).where(groups.c.id == group_id)) is None:
+def check_group(connection: Connection, group_id: str) -> str:
+    """Returns its name. Raises NotFound."""
+    name = connection.scalar(select(groups.c.name).where(groups.c.id == group_id))
+    if name is None:
         raise NotFound("There is no such group.", param="group_id")
+    return name
 
 
 def _check_name(connection: Connection, name: str, except_id: str | None = None) -> None:

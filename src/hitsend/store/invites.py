@@ -5,6 +5,8 @@ from uuid import uuid4
 from sqlalchemy import Connection, insert, select, update
 
 from hitsend.errors import NotFound, Refused
+from hitsend.store.audit import record
+from hitsend.store.audit_events import SERVER, AccountCreated, Actor, InviteCreated, InviteRevoked
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.rows import AccountRole, Invite, User
 from hitsend.store.schema import invites, users
@@ -31,6 +33,7 @@ class Invites:
         role: AccountRole,
         created_by: str,
         expires_at: float,
+        by: Actor = SERVER,
     ) -> Invite:
         invite = Invite(str(uuid4()), role, created_by, self._database.now(), expires_at, None)
         connection.execute(
@@ -43,6 +46,7 @@ class Invites:
                 expires_at=expires_at,
             )
         )
+        record(connection, InviteCreated(invite.id, role), by, invite.created_at)
         return invite
 
     @reads
@@ -63,7 +67,12 @@ class Invites:
 
     @writes
     def redeem_invite(
-        self, connection: Connection, token_hash: str, name: str, password_hash: str
+        self,
+        connection: Connection,
+        token_hash: str,
+        name: str,
+        password_hash: str,
+        by: Actor = SERVER,
     ) -> User:
         now = self._database.now()
         invite_id, role = self._find_usable(connection, token_hash)
@@ -71,16 +80,18 @@ class Invites:
         connection.execute(
             update(invites).where(invites.c.id == invite_id).values(used_by=user.id, used_at=now)
         )
+        record(connection, AccountCreated(user.id, role, invite_id), by, now)
         return user
 
     @writes
-    def revoke_invite(self, connection: Connection, invite_id: str) -> None:
+    def revoke_invite(self, connection: Connection, invite_id: str, by: Actor = SERVER) -> None:
         query = update(invites).where(
             invites.c.id == invite_id, invites.c.revoked_at.is_(None), invites.c.used_at.is_(None)
         )
         result = connection.execute(query.values(revoked_at=self._database.now()))
         if result.rowcount == 0:
             raise NotFound("There is no such invite, or it was used.")
+        record(connection, InviteRevoked(invite_id), by, self._database.now())
 
     def _find_usable(self, connection: Connection, token_hash: str) -> tuple[str, AccountRole]:
         """Its creator must still be an administrator."""

@@ -19,6 +19,8 @@ from sqlalchemy import (
 )
 
 from hitsend.errors import KeyInvalid, NotAllowed, NotFound, StoreDown
+from hitsend.store.audit import record
+from hitsend.store.audit_events import SERVER, Actor, KeyCreated, KeyDeleted
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.prepared import Prepared
 from hitsend.store.rows import ApiKey, KeyScope, User
@@ -68,6 +70,7 @@ class Keys:
         label: str,
         scopes: Collection[KeyScope] = DEFAULT_SCOPES,
         expires_at: float | None = None,
+        by: Actor = SERVER,
     ) -> ApiKey:
         """Raises NotAllowed for the scope `admin` where the user is no administrator."""
         is_allowed = select(users.c.id).where(users.c.id == user_id, is_admin())
@@ -84,6 +87,7 @@ class Keys:
             expires_at=expires_at,
         )
         connection.execute(insert(api_keys).values(key_hash=key_hash, **structs.asdict(key)))
+        record(connection, KeyCreated(user_id, key.id, prefix, key.scopes), by, key.created_at)
         return key
 
     async def find_by_key(self, key_hash: str) -> tuple[ApiKey, User] | None:
@@ -136,16 +140,21 @@ class Keys:
         return set(connection.scalars(query))
 
     @writes
-    def revoke_key(self, connection: Connection, key_id: str, user_id: str) -> None:
+    def revoke_key(
+        self, connection: Connection, key_id: str, user_id: str, by: Actor = SERVER
+    ) -> None:
         is_it = (api_keys.c.id == key_id) & (api_keys.c.user_id == user_id)
-        if not revoke_keys(connection, is_it, self._database.now()):
+        if not revoke_keys(connection, is_it, by, self._database.now()):
             raise NotFound("There is no such key.")
 
 
-def revoke_keys(connection: Connection, which: ColumnElement[bool], now: float) -> int:
+def revoke_keys(connection: Connection, which: ColumnElement[bool], by: Actor, now: float) -> int:
     """Also removes their limits. Returns how many there were."""
     revoke = update(api_keys).where(which, api_keys.c.revoked_at.is_(None))
-    revoked = connection.scalars(revoke.values(revoked_at=now).returning(api_keys.c.id)).all()
-    is_theirs = limits.c.scope == "key", limits.c.target.in_(revoked)
+    columns = api_keys.c.user_id, api_keys.c.id, api_keys.c.prefix
+    revoked = connection.execute(revoke.values(revoked_at=now).returning(*columns)).all()
+    is_theirs = limits.c.scope == "key", limits.c.target.in_([row.id for row in revoked])
     connection.execute(delete(limits).where(*is_theirs))
+    for row in revoked:
+        record(connection, KeyDeleted(*row), by, now)
     return len(revoked)

@@ -11,6 +11,8 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.errors import NotFound
+from hitsend.store.audit import record
+from hitsend.store.audit_events import SERVER, Actor, LimitChanged
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.limit_rows import EffectiveLimits, KeyItem, Limit, LimitItem
 from hitsend.store.rows import LimitScope
@@ -57,23 +59,33 @@ class Limits:
     def list(self, connection: Connection) -> list[LimitItem]:
         return [LimitItem(*row) for row in connection.execute(LIMIT_ITEMS)]
 
-    async def set(self, scope: LimitScope, target: str, limit: Limit) -> None:
-        await self._set(scope, target, limit)
+    async def set(self, scope: LimitScope, target: str, limit: Limit, by: Actor = SERVER) -> None:
+        await self._set(scope, target, limit, by)
         self.invalidate()
 
     @writes
-    def _set(self, connection: Connection, scope: LimitScope, target: str, limit: Limit) -> None:
+    def _set(
+        self, connection: Connection, scope: LimitScope, target: str, limit: Limit, by: Actor
+    ) -> None:
         row = insert(limits).values(scope=scope, target=target, **structs.asdict(limit))
         upsert = row.on_conflict_do_update(["scope", "target"], set_=structs.asdict(limit))
         _check_target(connection, scope, target)
+        changed = _change(connection, scope, target, limit)
         connection.execute(upsert)
+        record(connection, changed, by, self._database.now())
 
-    async def remove(self, scope: LimitScope, target: str) -> None:
-        is_it = limits.c.scope == scope, limits.c.target == target
-        query = delete(limits).where(*is_it)
-        if not await self._database.write(lambda connection: connection.execute(query).rowcount):
-            raise NotFound("There is no such limit.", param="target")
+    async def remove(self, scope: LimitScope, target: str, by: Actor = SERVER) -> None:
+        await self._remove(scope, target, by)
         self.invalidate()
+
+    @writes
+    def _remove(self, connection: Connection, scope: LimitScope, target: str, by: Actor) -> None:
+        changed = _change(connection, scope, target, None)
+        if changed.before is None:
+            raise NotFound("There is no such limit.", param="target")
+        is_it = limits.c.scope == scope, limits.c.target == target
+        connection.execute(delete(limits).where(*is_it))
+        record(connection, changed, by, self._database.now())
 
     def invalidate(self) -> None:
         self._expires_at = 0.0
@@ -123,6 +135,26 @@ class Limits:
         rows = connection.execute(select(limits.c.scope, limits.c.target, *LIMIT_COLUMNS))
         self._rows = {(scope, target): Limit(*limit) for scope, target, *limit in rows}
         self._expires_at = expires_at
+
+
+def _change(
+    connection: Connection, scope: LimitScope, target: str, after: Limit | None
+) -> LimitChanged:
+    """Describes a change before it is made."""
+    is_it = limits.c.scope == scope, limits.c.target == target
+    row = connection.execute(select(*LIMIT_COLUMNS).where(*is_it)).one_or_none()
+    before = Limit(*row) if row else None
+    if scope == "user":
+        return LimitChanged(scope, "", before, after, user_id=target)
+    if scope == "group":
+        name = connection.scalar(select(groups.c.name).where(groups.c.id == target))
+        return LimitChanged(scope, name or "", before, after)
+    if scope == "key":
+        query = select(api_keys.c.prefix, api_keys.c.user_id).where(api_keys.c.id == target)
+        key = connection.execute(query).one_or_none()
+        if key is not None:
+            return LimitChanged(scope, key.prefix, before, after, user_id=key.user_id)
+    return LimitChanged(scope, "", before, after)
 
 
 def _check_target(connection: Connection, scope: LimitScope, target: str) -> None:

@@ -23,6 +23,8 @@ from sqlalchemy import (
 )
 
 from hitsend.errors import NotFound, StoreDown
+from hitsend.store.audit import record
+from hitsend.store.audit_events import SERVER, Actor, FirstStep, SecondStep, SignedIn, SignedOut
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.prepared import Prepared
 from hitsend.store.rows import Session, User
@@ -64,6 +66,9 @@ class Sessions:
         user_agent: str,
         expires_at: float,
         needs_second_factor: bool = False,
+        method: FirstStep = "password",
+        second_factor: SecondStep | None = None,
+        by: Actor = SERVER,
     ) -> Session:
         now = self._database.now()
         session = Session(
@@ -79,6 +84,8 @@ class Sessions:
         )
         row = {"token_hash": token_hash, "arrived_at": now, **structs.asdict(session)}
         connection.execute(insert(sessions).values(row))
+        signed_in = structs.replace(by, user_id=user_id, session_id=session.id)
+        record(connection, SignedIn(user_id, method, second_factor), signed_in, now)
         return session
 
     async def find_by_session(self, token_hash: str) -> tuple[Session, User] | None:
@@ -162,13 +169,16 @@ class Sessions:
         return set(connection.scalars(query))
 
     @writes
-    def revoke_session(self, connection: Connection, session_id: str, user_id: str) -> None:
+    def revoke_session(
+        self, connection: Connection, session_id: str, user_id: str, by: Actor = SERVER
+    ) -> None:
         now = self._database.now()
         query = update(sessions).where(
             sessions.c.id == session_id, sessions.c.user_id == user_id, *_is_valid(now)
         )
         if connection.execute(query.values(revoked_at=now)).rowcount == 0:
             raise NotFound("There is no such session.")
+        record(connection, SignedOut(user_id, session_id), by, now)
 
 
 def _is_valid(now: float | BindParameter[float]) -> tuple[ColumnElement[bool], ...]:

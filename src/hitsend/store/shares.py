@@ -10,6 +10,8 @@ from sqlalchemy import Connection, Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.errors import Conflict, NotFound, Refused
+from hitsend.store.audit import record
+from hitsend.store.audit_events import SERVER, Actor, ShareCreated, ShareRevoked
 from hitsend.store.conversations import is_visible_to, message_not_found
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.message_queries import read_messages, select_path
@@ -31,7 +33,12 @@ class Shares:
 
     @writes
     def create(
-        self, connection: Connection, conversation_id: str, user_id: str, message_id: str
+        self,
+        connection: Connection,
+        conversation_id: str,
+        user_id: str,
+        message_id: str,
+        by: Actor = SERVER,
     ) -> Share:
         """Shares the path to this message. Repeated, it updates the title of the same share."""
         query = (
@@ -46,18 +53,21 @@ class Shares:
             raise Refused("A temporary conversation cannot be shared.", param="conversation_id")
         if row.status == "in_progress":
             raise Conflict("The answer is still being written. Stop it or wait for it.")
+        share_id, now = secrets.token_urlsafe(NUM_ID_BYTES), self._database.now()
         new = insert(shares).values(
-            id=secrets.token_urlsafe(NUM_ID_BYTES),
+            id=share_id,
             conversation_id=conversation_id,
             message_id=message_id,
             title=row.title,
-            created_at=self._database.now(),
+            created_at=now,
         )
         upsert = new.on_conflict_do_update(
             ["conversation_id", "message_id"], set_={"title": row.title}
         )
         share = Share(*connection.execute(upsert.returning(*SHARE_COLUMNS)).one())
         _check_number(connection, user_id)
+        if share.id == share_id:
+            record(connection, ShareCreated(conversation_id), by, now)
         return share
 
     @reads
@@ -72,11 +82,15 @@ class Shares:
         return [Share(*row) for row in connection.execute(query)]
 
     @writes
-    def revoke(self, connection: Connection, share_id: str, user_id: str) -> None:
+    def revoke(
+        self, connection: Connection, share_id: str, user_id: str, by: Actor = SERVER
+    ) -> None:
         own = select(conversations.c.id).where(conversations.c.user_id == user_id)
         query = delete(shares).where(shares.c.id == share_id, shares.c.conversation_id.in_(own))
-        if connection.execute(query).rowcount == 0:
+        conversation_id = connection.scalar(query.returning(shares.c.conversation_id))
+        if conversation_id is None:
             raise share_not_found()
+        record(connection, ShareRevoked(conversation_id), by, self._database.now())
 
     @reads
     def read(self, connection: Connection, share_id: str) -> SharedPath:

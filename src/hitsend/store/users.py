@@ -6,6 +6,13 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from hitsend.credentials import name_key
 from hitsend.errors import Conflict, NotFound
+from hitsend.store.audit import record
+from hitsend.store.audit_events import (
+    SERVER,
+    AccountCreated,
+    AccountRenamed,
+    Actor,
+)
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.rows import AccountRole, User
 from hitsend.store.schema import users
@@ -22,23 +29,39 @@ class Users:
         return connection.scalar(query) or 0
 
     @writes
-    def create_first(self, connection: Connection, name: str, password_hash: str) -> User:
+    def create_first(
+        self, connection: Connection, name: str, password_hash: str, by: Actor = SERVER
+    ) -> User:
         """Creates the first administrator. Raises Conflict if there is an account already."""
         if connection.scalar(select(users.c.id).where(is_enabled()).limit(1)) is not None:
             raise Conflict("There is an admin account already. Sign in, or ask for an invite.")
-        return add_user(connection, name, password_hash, "admin", self._database.now())
+        return self._create(connection, name, password_hash, "admin", by)
 
     @writes
     def create(
-        self, connection: Connection, name: str, password_hash: str, role: AccountRole
+        self,
+        connection: Connection,
+        name: str,
+        password_hash: str,
+        role: AccountRole,
+        by: Actor = SERVER,
     ) -> User:
-        return add_user(connection, name, password_hash, role, self._database.now())
+        return self._create(connection, name, password_hash, role, by)
+
+    def _create(
+        self, connection: Connection, name: str, password_hash: str, role: AccountRole, by: Actor
+    ) -> User:
+        user = add_user(connection, name, password_hash, role, self._database.now())
+        record(connection, AccountCreated(user.id, role), by, self._database.now())
+        return user
 
     @writes
-    def rename(self, connection: Connection, user_id: str, name: str) -> User:
+    def rename(self, connection: Connection, user_id: str, name: str, by: Actor = SERVER) -> User:
         query = update(users).where(users.c.id == user_id).returning(*USER_COLUMNS)
         _check_name(connection, name, except_id=user_id)
         values = {"name": name, "name_key": name_key(name)}
+        # Before the change, because the entry names both: who did it, and their new name.
+        record(connection, AccountRenamed(user_id), by, self._database.now(), subject_name=name)
         row = connection.execute(query.values(values)).one_or_none()
         if row is None:
             raise user_not_found()

@@ -53,18 +53,17 @@ def path(store: Store) -> Path:
 
 @pytest.fixture
 async def five(store: Store, ada: User, eve: User) -> Store:
-    """A log of five entries."""
+    """A log of five entries: the first two record that the accounts were made."""
     from_home = Actor("page", ada.id, "192.0.2.1", session_id="session", agent="Firefox")
     await store.audit.record(SignedIn(ada.id, "password"), from_home)
     await store.audit.record(RoleChanged(eve.id, "admin"), from_home)
     await store.audit.record(ModelPulled("tiny"), Actor("page", eve.id, "192.0.2.2"))
-    await store.audit.record(ModelRemoved("tiny"), COMMAND_LINE)
-    await store.audit.record(ModelPulled("tiny"), SERVER)
     return store
 
 
 async def test_an_entry_says_who_did_what_to_whom_and_from_where(five: Store, ada: User) -> None:
-    *_, promoted, signed_in = await five.audit.list(10)
+    pulled, promoted, signed_in, *_ = await five.audit.list(10)
+    assert (pulled.actor_name, pulled.subject_name) == ("Eve", None)
     assert signed_in.event == SignedIn(ada.id, "password")
     assert (promoted.actor_name, promoted.subject_name) == ("Ada", "Eve")
     assert (promoted.address, promoted.session_id, promoted.agent) == (
@@ -83,14 +82,15 @@ async def test_entries_are_found_by_kind_person_time_and_place(
     clock.now += 100
     await store.audit.record(ModelPulled("tiny"), Actor("page", eve.id))
 
-    async def positions(**filters: object) -> list[int]:
-        return [entry.position for entry in await store.audit.list(9, AuditFilter(**filters))]  # type: ignore[arg-type]
+    async def positions(where: AuditFilter) -> list[int]:
+        return [entry.position for entry in await store.audit.list(9, where)]
 
-    assert await positions() == [3, 2, 1]
-    assert await positions(kinds=("SignedIn", "ModelPulled")) == [3, 1]
-    assert await positions(user_id=eve.id) == [3, 2]
-    assert await positions(since=clock.now - 100, until=clock.now) == [2]
-    assert await positions(before=3) == [2, 1]
+    assert await positions(AuditFilter()) == [5, 4, 3, 2, 1]
+    assert await positions(AuditFilter(kinds=("SignedIn", "ModelPulled"))) == [5, 3]
+    assert await positions(AuditFilter(user_id=eve.id)) == [5, 4, 2]
+    assert await positions(AuditFilter(since=clock.now - 100, until=clock.now)) == [4]
+    assert await positions(AuditFilter(before=3)) == [2, 1]
+    assert await positions(AuditFilter(before=5, after=2)) == [4, 3]
 
 
 async def test_a_whole_log_is_verified_while_the_store_is_open_and_after(
@@ -153,8 +153,8 @@ async def test_the_database_refuses_to_change_the_log(
         ("UPDATE audit_names SET name = 'Grace'", "A name in entry 1 was changed."),
         ("DELETE FROM audit_names", "A name in entry 1 was removed, but not with its account."),
         (
-            "UPDATE audit_log SET actor_name = subject_name WHERE position = 2",
-            "Entry 2 was changed",
+            "UPDATE audit_log SET actor_name = subject_name WHERE position = 4",
+            "Entry 4 was changed",
         ),
     ],
 )
@@ -230,18 +230,20 @@ async def test_old_entries_leave_and_the_chain_goes_on_from_their_last_hash(
     clock.now += 20 * DAY_S
     await store.audit.record(ModelRemoved("tiny"), COMMAND_LINE)
     await store.audit.expire(num_days=30)
-    assert len(await store.audit.list(10)) == 3, "nothing is old enough"
+    assert len(await store.audit.list(10)) == 4, "nothing is old enough"
     clock.now += 12 * DAY_S
+    await store.audit.expire(num_days=0)
+    assert len(await store.audit.list(10)) == 4, "zero days keep everything"
     await store.audit.expire(num_days=30)
     expired, removed = await store.audit.list(10)
-    assert expired.event == EntriesExpired(through=2, hash=kept.hash.hex())
+    assert expired.event == EntriesExpired(through=3, hash=kept.hash.hex())
     assert isinstance(removed.event, ModelRemoved)
     verdict = verify_audit(path, kept)
-    assert (verdict.num_entries, verdict.newest.position, verdict.problem) == (2, 4, None)
+    assert (verdict.num_entries, verdict.num_expired, verdict.problem) == (2, 3, None)
     other = Head(kept.position, bytes(32))
-    assert "Entry 2 is another one" in (verify_audit(path, other).problem or "")
-    _tamper(path, "DELETE FROM audit_log WHERE position = 3")
-    assert verify_audit(path).problem == "Entry 3 is missing."
+    assert "Entry 3 is another one" in (verify_audit(path, other).problem or "")
+    _tamper(path, "DELETE FROM audit_log WHERE position = 4")
+    assert verify_audit(path).problem == "Entry 4 is missing."
 
 
 async def test_a_quiet_log_does_not_grow_by_its_own_expiry(
@@ -274,7 +276,11 @@ async def test_the_names_of_a_deleted_account_are_erased_and_the_chain_holds(
     await five.audit.record(AccountDeleted(eve.id), Actor("page", ada.id))
     await five.accounts.erase(eve.id)
     entries = await five.audit.list(10)
-    assert [entry.actor_name for entry in entries] == ["Ada", None, None, None, "Ada", "Ada"]
+    names = [(entry.actor_name, entry.subject_name) for entry in entries]
+    deleted = promoted = ("Ada", None)
+    renamed = pulled = created = (None, None)
+    ada_alone = [("Ada", "Ada"), created, (None, "Ada")]
+    assert names == [deleted, renamed, pulled, promoted, *ada_alone]
     assert {entry.subject_id for entry in entries} == {ada.id, eve.id, None}
     assert verify_audit(path).problem is None
     await five.close()

@@ -549,6 +549,7 @@ export interface KeyCreated {
 	user_id: string;
 	key_id: string;
 	prefix: string;
+	scopes: ('admin' | 'chat' | 'read')[];
 }
 
 export interface KeyDeleted {
@@ -633,7 +634,6 @@ export type Measure = 'liked' | 'declined' | 'answer_tokens' | 'input_tokens' | 
 
 export interface MemoriesDeleted {
 	kind: 'MemoriesDeleted';
-	num_memories: number;
 }
 
 export interface Memory {
@@ -906,7 +906,7 @@ export interface Price {
 export interface PriceChanged {
 	kind: 'PriceChanged';
 	model: string;
-	is_removed: boolean;
+	after: ModelPrice | null;
 }
 
 export interface Prices {
@@ -1241,6 +1241,7 @@ export interface SignedIn {
 	kind: 'SignedIn';
 	user_id: string;
 	method: 'first account' | 'invite' | 'password';
+	second_factor: 'authenticator' | 'passkey' | 'recovery_code' | null;
 }
 
 export interface SignedOut {

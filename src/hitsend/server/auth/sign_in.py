@@ -12,6 +12,7 @@ from hitsend.server.auth.session_cookie import set_session_cookie
 from hitsend.server.call import Call, json_response
 from hitsend.settings import Settings
 from hitsend.store import SecondFactors, Session, User
+from hitsend.store.audit_events import FirstStep, SecondStep
 from hitsend.wire import responses
 
 DAY_S = 86_400
@@ -19,7 +20,13 @@ PENDING_COOKIE = "hitsend_sign_in"
 PENDING_PATH = "/backend-api/accounts"
 
 
-async def open_session(call: Call, user: User, status: int) -> Response:
+async def open_session(
+    call: Call,
+    user: User,
+    status: int,
+    method: FirstStep,
+    second_factor: SecondStep | None = None,
+) -> Response:
     """Signs the browser in."""
     store, settings = call.app.services.store, call.app.services.settings
     token, is_required = new_token(), is_second_factor_required(settings, user)
@@ -29,6 +36,9 @@ async def open_session(call: Call, user: User, status: int) -> Response:
         user_agent=call.request.headers.get("user-agent", "")[:200],
         expires_at=time.time() + settings.session_days * DAY_S,
         needs_second_factor=is_required and not (await store.second_factors.get(user.id)).is_on,
+        method=method,
+        second_factor=second_factor,
+        by=call.actor,
     )
     response = json_response(describe_me(call, user, session), status)
     set_session_cookie(call.request, response, token, session.expires_at)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from hitsend.errors import StoreDown
 from hitsend.store import Store
@@ -12,7 +13,9 @@ log = logging.getLogger(__name__)
 CHECK_S = 5.0
 
 
-async def erase_expired_forever(store: Store, check_s: float = CHECK_S) -> None:
+async def erase_expired_forever(
+    store: Store, num_audit_days: int, check_s: float = CHECK_S
+) -> None:
     """Erases every few seconds, until it is cancelled. A failure is retried in the next round and
     does not stop the other erasures."""
     erasures: Mapping[str, Callable[[], Awaitable[None]]] = {
@@ -22,6 +25,7 @@ async def erase_expired_forever(store: Store, check_s: float = CHECK_S) -> None:
         "drop erased words from the search": store.search_index.drop_erased,
         "forget what was sent long ago": store.turns.delete_expired_sends,
         "forget addresses": store.ledger.delete_old_addresses,
+        "remove old entries of the audit log": partial(store.audit.expire, num_audit_days),
     }
     while True:
         for purpose, erase in erasures.items():

@@ -125,6 +125,7 @@ ROUTES: tuple[Endpoint, ...] = (
     experiments.get_experiment,
     experiments.end_experiment,
     audit.list_entries,
+    audit.export_entries,
     gate.issue_challenge,
     gate.exchange_challenge,
     gate.redeem_challenge,

@@ -75,8 +75,8 @@ async def create_first_account(call: Call) -> Response:
             raise Conflict("There is an account already. Sign in, or ask for an invitation.")
         address = client_address(call.request)
         password_hash = await hash_password(body.password, name=name, address=address)
-        user = await accounts.create_first(name, password_hash)
-    return await open_session(call, user, 201)
+        user = await accounts.create_first(name, password_hash, call.actor)
+    return await open_session(call, user, 201, "first account")
 
 
 @endpoint("POST", "/backend-api/accounts/sign-in", Access.ANYONE)
@@ -84,22 +84,24 @@ async def sign_in(call: Call) -> Response:
     """Sign in with a name and a password. Answers 202 where a second factor is needed."""
     check_origin(call.request)
     body = await call.read_body(Credentials)
-    address = client_address(call.request)
-    with call.app.sign_in_throttle.begin(address, name_key(body.name)) as attempt:
-        found = await call.app.services.store.accounts.find_by_name(body.name)
-        # An unknown name takes as long as a wrong password, so that names cannot be enumerated.
-        password_hash = found[1] if found else None
-        is_right = await verify_password(body.password, password_hash, address=address)
-        if not is_right or not found:
-            attempt.failed()
-            raise Unauthenticated("The name or the password is wrong.")
-        user, password_hash = found
-        factors = await call.app.services.store.second_factors.get(user.id)
-        if factors.is_on:
-            # Neither failed nor succeeded: that would forget the wrong codes that were tried.
-            return await ask_for_second_factor(call, PendingSignIn(user, password_hash), factors)
-        attempt.succeeded()
-    return await open_session(call, user, 200)
+    address, app = client_address(call.request), call.app
+    found = await app.services.store.accounts.find_by_name(body.name)
+    async with app.sign_in_failures.recorded(call.actor, found[0].id if found else None):
+        with app.sign_in_throttle.begin(address, name_key(body.name)) as attempt:
+            # An unknown name takes as long as a wrong password: names cannot be enumerated.
+            password_hash = found[1] if found else None
+            is_right = await verify_password(body.password, password_hash, address=address)
+            if not is_right or not found:
+                attempt.failed()
+                raise Unauthenticated("The name or the password is wrong.")
+            user, password_hash = found
+            factors = await app.services.store.second_factors.get(user.id)
+            if factors.is_on:
+                # Neither failed nor succeeded: that would forget the wrong codes that were tried.
+                pending = PendingSignIn(user, password_hash)
+                return await ask_for_second_factor(call, pending, factors)
+            attempt.succeeded()
+    return await open_session(call, user, 200, "password")
 
 
 @endpoint("POST", "/backend-api/accounts/sign-up", Access.ANYONE)
@@ -117,8 +119,8 @@ async def sign_up(call: Call) -> Response:
             attempt.failed()
             raise
     password_hash = await hash_password(body.password, name=name, address=address)
-    user = await accounts.redeem_invite(invite, name, password_hash)
-    return await open_session(call, user, 201)
+    user = await accounts.redeem_invite(invite, name, password_hash, call.actor)
+    return await open_session(call, user, 201, "invite")
 
 
 @endpoint("POST", "/backend-api/accounts/sign-out", Access.SESSION, is_for_set_up=True)
@@ -126,7 +128,7 @@ async def sign_out(call: Call) -> Response:
     """End this session."""
     session = call.identity.session
     assert session is not None
-    await call.app.services.store.accounts.revoke_session(session.id, call.user_id)
+    await call.app.services.store.accounts.revoke_session(session.id, call.user_id, call.actor)
     return _clear_cookie()
 
 
@@ -140,8 +142,8 @@ async def get_me(call: Call) -> Response:
 async def rename(call: Call) -> Response:
     """Change the caller's name."""
     body = await call.read_body(NewName)
-    accounts = call.app.services.store.accounts
-    return json_response({"user": await accounts.rename(call.user_id, clean_name(body.name))})
+    accounts, name = call.app.services.store.accounts, clean_name(body.name)
+    return json_response({"user": await accounts.rename(call.user_id, name, call.actor)})
 
 
 @endpoint("POST", "/backend-api/me/password", Access.SESSION)
@@ -156,7 +158,7 @@ async def change_password(call: Call) -> Response:
     name, address = call.identity.user.name, client_address(call.request)
     new = await hash_password(body.new, name=name, address=address)
     await call.app.services.store.accounts.change_password(
-        call.user_id, new, session.id, revokes_keys=body.revokes_keys
+        call.user_id, new, session.id, call.actor, revokes_keys=body.revokes_keys
     )
     return Response(status_code=NO_CONTENT)
 
@@ -176,19 +178,20 @@ async def delete_account(call: Call) -> Response:
     """Delete the caller's account and everything in it, permanently."""
     body = await call.read_body(ConfirmedPassword)
     await _check_password(call, body.password, "password")
-    await erase_account(call.app.services.store, call.app.runner, call.user_id)
+    await erase_account(call.app.services.store, call.app.runner, call.user_id, call.actor)
     return _clear_cookie()
 
 
 async def _check_password(call: Call, password: str, param: str) -> None:
     """Asks even a signed-in user: someone else may sit at their computer."""
     address, account = client_address(call.request), name_key(call.identity.user.name)
-    with call.app.sign_in_throttle.begin(address, account) as attempt:
-        password_hash = await call.app.services.store.accounts.password_hash(call.user_id)
-        if not await verify_password(password, password_hash, address=address):
-            attempt.failed()
-            raise Refused("The password is wrong.", param=param)
-        attempt.succeeded()
+    password_hash = await call.app.services.store.accounts.password_hash(call.user_id)
+    async with call.app.sign_in_failures.recorded(call.actor, call.user_id):
+        with call.app.sign_in_throttle.begin(address, account) as attempt:
+            if not await verify_password(password, password_hash, address=address):
+                attempt.failed()
+                raise Refused("The password is wrong.", param=param)
+            attempt.succeeded()
 
 
 def _clear_cookie() -> Response:

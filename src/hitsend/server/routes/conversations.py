@@ -89,7 +89,7 @@ async def change_conversation(call: Call) -> Response:
     """Rename, archive, pin, move to a folder, show another branch, or delete with an undo."""
     conversation_id, change = call.path_param("conversation_id"), await call.read_body(Change)
     await call.app.services.store.conversations.update(
-        conversation_id, call.user_id, **msgspec.to_builtins(change)
+        conversation_id, call.user_id, call.actor, **msgspec.to_builtins(change)
     )
     if change.title is not UNSET:
         call.app.runner.publish_title(call.user_id, conversation_id, change.title)
@@ -102,7 +102,7 @@ async def change_conversation(call: Call) -> Response:
 async def delete_conversation(call: Call) -> Response:
     """Delete a conversation with all its messages, permanently."""
     conversation_id = call.path_param("conversation_id")
-    await call.app.services.store.conversations.delete(conversation_id, call.user_id)
+    await call.app.services.store.conversations.delete(conversation_id, call.user_id, call.actor)
     await call.app.runner.stop(call.user_id, conversation_id)
     return Response(status_code=NO_CONTENT)
 

@@ -23,20 +23,21 @@ async def list_groups(call: Call) -> Response:
 @endpoint("POST", "/backend-api/groups", Access.ADMIN)
 async def create_group(call: Call) -> Response:
     """Create a group."""
-    return json_response(await call.app.services.store.groups.create(await _name(call)), 201)
+    name, groups = await _name(call), call.app.services.store.groups
+    return json_response(await groups.create(name, call.actor), 201)
 
 
 @endpoint("PATCH", "/backend-api/groups/{group_id}", Access.ADMIN)
 async def rename_group(call: Call) -> Response:
     """Rename a group."""
     name, groups = await _name(call), call.app.services.store.groups
-    return json_response(await groups.rename(call.path_param("group_id"), name))
+    return json_response(await groups.rename(call.path_param("group_id"), name, call.actor))
 
 
 @endpoint("DELETE", "/backend-api/groups/{group_id}", Access.ADMIN)
 async def delete_group(call: Call) -> Response:
     """Delete a group and its limits. Its users are kept, without a group."""
-    await call.app.services.store.groups.delete(call.path_param("group_id"))
+    await call.app.services.store.groups.delete(call.path_param("group_id"), call.actor)
     return Response(status_code=NO_CONTENT)
 
 

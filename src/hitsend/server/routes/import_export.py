@@ -6,6 +6,7 @@ from hitsend.errors import Refused
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.data.export import ExportStream
 from hitsend.server.data.import_file import import_file
+from hitsend.store.audit_events import DataExported, DataImported
 from hitsend.wire.responses import ImportReport
 
 MEDIA_TYPES = ("application/json", "application/zip", "application/x-zip-compressed")
@@ -15,6 +16,7 @@ MEDIA_TYPES = ("application/json", "application/zip", "application/x-zip-compres
 @endpoint("GET", "/backend-api/export", Access.SESSION)
 async def export_data(call: Call) -> Response:
     """Download the caller's conversations and other data as a zip."""
+    await call.app.services.store.audit.record(DataExported("account"), call.actor)
     return ExportStream(call.app, call.identity.user)
 
 
@@ -31,6 +33,8 @@ async def import_data(call: Call) -> Response:
         call.request,
         leaves_out_broken=call.request.query_params.get("leave_out_broken") == "true",
     )
+    event = DataImported(imported.num_conversations)
+    await call.app.services.store.audit.record(event, call.actor)
     return json_response(
         ImportReport(
             source=report.source,

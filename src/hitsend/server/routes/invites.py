@@ -29,7 +29,7 @@ async def create_invite(call: Call) -> Response:
     body = await call.read_body(NewInvite)
     token = new_token()
     invite = await call.app.services.store.accounts.create_invite(
-        hash_token(token), body.role, call.user_id, time.time() + VALID_S
+        hash_token(token), body.role, call.user_id, time.time() + VALID_S, call.actor
     )
     created = CreatedInvite(
         id=invite.id,
@@ -44,5 +44,6 @@ async def create_invite(call: Call) -> Response:
 @endpoint("DELETE", "/backend-api/invites/{invite_id}", Access.ADMIN)
 async def revoke_invite(call: Call) -> Response:
     """Revoke an invitation."""
-    await call.app.services.store.accounts.revoke_invite(call.path_param("invite_id"))
+    accounts = call.app.services.store.accounts
+    await accounts.revoke_invite(call.path_param("invite_id"), call.actor)
     return Response(status_code=NO_CONTENT)

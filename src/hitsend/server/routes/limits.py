@@ -78,7 +78,7 @@ async def set_limit(call: Call) -> Response:
 @endpoint("DELETE", "/backend-api/limits/{scope}", Access.ADMIN)
 async def remove_limit_for_all(call: Call) -> Response:
     """Remove the default limit for all users, or for all addresses."""
-    await call.app.services.store.limits.remove(_scope(call, WITHOUT_TARGET), "")
+    await call.app.services.store.limits.remove(_scope(call, WITHOUT_TARGET), "", call.actor)
     return Response(status_code=NO_CONTENT)
 
 
@@ -86,7 +86,7 @@ async def remove_limit_for_all(call: Call) -> Response:
 async def remove_limit(call: Call) -> Response:
     """Remove the limit of a user, a group or an API key."""
     scope, target = _scope(call, WITH_TARGET), call.path_param("target")
-    await call.app.services.store.limits.remove(scope, target)
+    await call.app.services.store.limits.remove(scope, target, call.actor)
     return Response(status_code=NO_CONTENT)
 
 
@@ -102,7 +102,7 @@ async def _set(call: Call, scope: LimitScope, target: str) -> None:
     limit = await call.read_body(Limit)
     if scope == "address" and limit.tokens_per_day is not None:
         raise Refused("Addresses have no day. Limit their minute.", param="tokens_per_day")
-    await call.app.services.store.limits.set(scope, target, limit)
+    await call.app.services.store.limits.set(scope, target, limit, call.actor)
 
 
 def _requests(allowances: Sequence[Allowance]) -> RemainingLimit:

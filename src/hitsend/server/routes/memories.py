@@ -15,6 +15,7 @@ from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_respons
 from hitsend.server.data.export import export_memories
 from hitsend.steps.remember import is_secret
 from hitsend.store import Memory
+from hitsend.store.audit_events import DataExported, MemoriesDeleted
 from hitsend.store.memories import MAX_CHARS, MAX_LISTED, Memories
 
 PATH = "/backend-api/memories"
@@ -63,6 +64,7 @@ async def add_memory(call: Call) -> Response:
 @endpoint("GET", f"{PATH}/export", Access.SESSION)
 async def download_memories(call: Call) -> Response:
     """Download the caller's memories and profile as a file."""
+    await call.app.services.store.audit.record(DataExported("memories"), call.actor)
     content = await export_memories(call.app.services.store, call.user_id)
     headers = {"content-disposition": 'attachment; filename="hitsend-memories.json"'}
     return json_response(content, headers=headers)
@@ -101,6 +103,7 @@ async def accept_memory(call: Call) -> Response:
 async def clear_memories(call: Call) -> Response:
     """Delete all memories, permanently."""
     await _memories(call).clear(call.user_id)
+    await call.app.services.store.audit.record(MemoriesDeleted(), call.actor)
     return Response(status_code=NO_CONTENT)
 
 

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from hitsend.engine import EngineStatus, ModelFacts, Offer
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.store.audit_events import ModelPulled, ModelRemoved
 
 ACCEPTED = 202
 
@@ -43,14 +44,18 @@ async def list_models(call: Call) -> Response:
 @endpoint("POST", "/backend-api/models/{name:path}/pull", Access.ADMIN)
 async def pull_model(call: Call) -> Response:
     """Start the download of a model. `/backend-api/status` shows its progress."""
-    await call.app.services.engine.fetch(call.path_param("name"))
+    name = call.path_param("name")
+    await call.app.services.engine.fetch(name)
+    await call.app.services.store.audit.record(ModelPulled(name), call.actor)
     return Response(status_code=ACCEPTED)
 
 
 @endpoint("DELETE", "/backend-api/models/{name:path}", Access.ADMIN)
 async def remove_model(call: Call) -> Response:
     """Delete a model's weights, or its partial download."""
-    await call.app.services.engine.remove(call.path_param("name"))
+    name = call.path_param("name")
+    await call.app.services.engine.remove(name)
+    await call.app.services.store.audit.record(ModelRemoved(name), call.actor)
     return Response(status_code=NO_CONTENT)
 
 

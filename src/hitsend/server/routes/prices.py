@@ -41,12 +41,13 @@ async def set_price(call: Call) -> Response:
     model, new = call.path_param("model"), await call.read_body(NewPrice)
     if not 0 < len(model) <= MAX_MODEL_CHARS:
         raise Refused(f"The name of a model has 1 to {MAX_MODEL_CHARS} characters.", param="model")
-    await call.app.services.store.prices.set(Price(model, new.input, new.cached, new.output))
+    price = Price(model, new.input, new.cached, new.output)
+    await call.app.services.store.prices.set(price, call.actor)
     return Response(status_code=NO_CONTENT)
 
 
 @endpoint("DELETE", "/backend-api/prices/{model:path}", Access.ADMIN)
 async def remove_price(call: Call) -> Response:
     """Remove the price of a model."""
-    await call.app.services.store.prices.remove(call.path_param("model"))
+    await call.app.services.store.prices.remove(call.path_param("model"), call.actor)
     return Response(status_code=NO_CONTENT)

@@ -47,7 +47,7 @@ async def list_sessions(call: Call) -> Response:
 async def revoke_session(call: Call) -> Response:
     """Sign a browser out."""
     await call.app.services.store.accounts.revoke_session(
-        call.path_param("session_id"), call.user_id
+        call.path_param("session_id"), call.user_id, call.actor
     )
     return Response(status_code=NO_CONTENT)
 
@@ -70,6 +70,7 @@ async def create_key(call: Call) -> Response:
         body.label,
         body.scopes,
         time.time() + body.days * DAY_S if body.days is not None else None,
+        call.actor,
     )
     created = CreatedKey(
         id=stored.id,
@@ -85,5 +86,6 @@ async def create_key(call: Call) -> Response:
 @endpoint("DELETE", "/backend-api/keys/{key_id}", Access.SESSION)
 async def revoke_key(call: Call) -> Response:
     """Revoke an API key."""
-    await call.app.services.store.accounts.revoke_key(call.path_param("key_id"), call.user_id)
+    accounts = call.app.services.store.accounts
+    await accounts.revoke_key(call.path_param("key_id"), call.user_id, call.actor)
     return Response(status_code=NO_CONTENT)

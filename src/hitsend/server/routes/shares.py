@@ -27,7 +27,7 @@ async def create_share(call: Call) -> Response:
     if not call.app.services.settings.allow_sharing:
         raise NotAllowed("Sharing is switched off here (HITSEND_ALLOW_SHARING).")
     share = await call.app.services.store.shares.create(
-        call.path_param("conversation_id"), call.user_id, current_node
+        call.path_param("conversation_id"), call.user_id, current_node, call.actor
     )
     return json_response(_item(share), 201)
 
@@ -42,7 +42,8 @@ async def list_shares(call: Call) -> Response:
 @endpoint("DELETE", "/backend-api/shares/{share_id}", Access.SESSION)
 async def revoke_share(call: Call) -> Response:
     """Revoke a share: nobody can read it any more."""
-    await call.app.services.store.shares.revoke(call.path_param("share_id"), call.user_id)
+    shares = call.app.services.store.shares
+    await shares.revoke(call.path_param("share_id"), call.user_id, call.actor)
     return Response(status_code=NO_CONTENT)
 
 

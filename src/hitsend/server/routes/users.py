@@ -48,7 +48,7 @@ async def change_user(call: Call) -> Response:
         raise Refused("Nothing was given to change.")
     # Administrators may change their own group: they cannot lock themselves out with that.
     user_id = call.path_param("user_id") if changes.keys() == {"group_id"} else _other_user_id(call)
-    await call.app.services.store.accounts.change_account(user_id, **changes)
+    await call.app.services.store.accounts.change_account(user_id, by=call.actor, **changes)
     if change.is_disabled is True:  # which also revoked the sessions of the user's streams
         await call.app.runner.stop(user_id)
     return Response(status_code=NO_CONTENT)
@@ -58,7 +58,7 @@ async def change_user(call: Call) -> Response:
 async def delete_user(call: Call) -> Response:
     """Delete a user's account and everything in it, permanently."""
     store, runner = call.app.services.store, call.app.runner
-    await erase_account(store, runner, _other_user_id(call))
+    await erase_account(store, runner, _other_user_id(call), call.actor)
     return Response(status_code=NO_CONTENT)
 
 
