@@ -245,8 +245,8 @@ def split_frames(body: TimedBytes) -> TimedBytes:
 
 
 def parse_fields(frame: bytes) -> dict[bytes, bytes]:
-    pairs = (line.partition(b": ") for line in frame.split(b"\n"))
-    return {name: value for name, _, value in pairs}
+    pairs = (line.partition(b":") for line in frame.split(b"\n"))
+    return {name: value.removeprefix(b" ") for name, _, value in pairs}
 
 
 class V1Reader:

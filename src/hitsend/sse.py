@@ -23,11 +23,12 @@ def encode_frame(
     data: bytes, event: str | None = None, seq: int | None = None, pad: int = 0
 ) -> bytes:
     """`data` is JSON on one line; spaces pad it to a multiple of `pad`, so that the length of
-    an encrypted record reveals less about the words in it."""
+    an encrypted record reveals less about the words in it. Each token is a frame, so the space
+    that may follow a colon is left out, except where simple clients look for "data: "."""
     spaces = b" " * (-len(data) % pad) if pad else b""
-    head = b"" if seq is None else b"id: %d\n" % seq
+    head = b"" if seq is None else b"id:%d\n" % seq
     if event is not None:
-        head += b"event: %b\n" % event.encode()
+        head += b"event:%b\n" % event.encode()
     return b"%bdata: %b%b\n\n" % (head, data, spaces)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.events import Delay
-from hitsend.messages import Sampling, Usage
+from hitsend.messages import Usage
 from hitsend.wire.delta import Carry
 from hitsend.wire.message import Envelope, WireMessage
 
@@ -51,7 +51,8 @@ class TurnMetadata(msgspec.Struct, frozen=True):
     usage: Usage | None
     ttft_ms: float | None
     """From Send to the first visible character."""
-    sampling: Sampling
+    sampling: dict[str, object]
+    """The parameters that were set."""
     conduit_prewarmed: bool
     """Prefilled tokens were in the KV cache when the answer began."""
     warmup_state: WarmupState

@@ -252,7 +252,7 @@ class V1View:
             message_id=answer.message_id if answer else None,
             usage=answer.usage if answer else None,
             ttft_ms=self._first_word_ms,
-            sampling=self._turn.sampling,
+            sampling=self._turn.sampling.explicit,
             conduit_prewarmed=_num_warm_tokens(self._warmed, answer.usage if answer else None) > 0,
             warmup_state=_warmup_state(self._warmed),
             saved_ms=_saved_ms(self._warmed, answer.usage if answer else None),

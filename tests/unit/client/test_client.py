@@ -46,7 +46,7 @@ CONVERSATION = f"GET /backend-api/conversation/{HELLO.conversation_id}"
 
 def cut_after(seq: int) -> bytes:
     """The stream up to the middle of the event that follows."""
-    head, _, _ = whole("hello").partition(b"id: %d\n" % (seq + 1))
+    head, _, _ = whole("hello").partition(b"id:%d\n" % (seq + 1))
     return stream(head, is_cut=True)
 
 
@@ -92,7 +92,7 @@ async def test_a_dropped_connection_is_resumed_after_the_last_event(serve: Serve
 
 
 async def test_a_stream_resumed_twice_comes_back_with_the_newest_token(serve: Serve) -> None:
-    opening = rest("hello", 9, "second").partition(b"id: ")[0]
+    opening = rest("hello", 9, "second").partition(b"id:")[0]
     fake = await serve(cut_after(9), stream(opening, is_cut=True), stream(rest("hello", 9)))
     async with Client(fake.url, "hs-key", QUICK) as client:
         updates = await gathered(client.send("Say hello."))

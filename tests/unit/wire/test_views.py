@@ -263,7 +263,7 @@ def test_items_cover_every_event_of_the_stream_without_a_gap(
         assert b"".join(item.data for item in items) == whole.encode(batch)
         for item in items:
             assert item.seq - item.n == last
-            assert f"id: {item.seq}\n".encode() in item.data
+            assert f"id:{item.seq}\n".encode() in item.data
             last = item.seq
     assert last == len(log)
 

@@ -1434,7 +1434,7 @@ export interface TurnMetadata {
 	message_id: string | null;
 	usage: Usage | null;
 	ttft_ms: number | null;
-	sampling: Sampling;
+	sampling: Record<string, unknown>;
 	conduit_prewarmed: boolean;
 	warmup_state: 'cold' | 'warm' | 'warming';
 	saved_ms: number | null;

@@ -23,7 +23,7 @@ const noBackoff = () => new Promise<void>((done) => setTimeout(done, 1));
 function readFramesOf(name: string): { text: string; seq: number | null }[] {
 	return readStream(name)
 		.split(/(?<=\n\n)/)
-		.map((text) => ({ text, seq: Number(/^id: (\d+)$/m.exec(text)?.[1] ?? NaN) || null }));
+		.map((text) => ({ text, seq: Number(/^id:(\d+)$/m.exec(text)?.[1] ?? NaN) || null }));
 }
 
 /** A server that plays a recorded turn, and drops each connection after that many frames. */
@@ -99,7 +99,7 @@ class Player implements TurnApi {
 	#deltas(start: number): Delta[] {
 		return this.#frames
 			.slice(0, start)
-			.filter(({ text }) => text.includes('event: delta\n'))
+			.filter(({ text }) => text.includes('event:delta\n'))
 			.map(({ text }) => JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}') as Delta);
 	}
 }
