@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHES = ("start", "send", "scale", "delivery", "engine", "page", "warm", "context")
+BENCHES = ("start", "send", "scale", "delivery", "engine", "page", "warm", "context", "storage")
 
 
 def main() -> None:

@@ -195,6 +195,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             description="Days after which entries of the activity log are removed; 0 keeps them.",
         ),
     ] = 365
+    token_record_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="Days after which the tokens of an answer and their probabilities are "
+            "erased; the text stays. 0 keeps them.",
+        ),
+    ] = 0
+    turn_log_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="Days after which the log of a turn is erased: its steps, its tokens, and "
+            "the messages of a call over /v1. Conversations stay. 0 keeps it.",
+        ),
+    ] = 0
+    deleted_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="Days for which conversations that people delete stay on the disk, where "
+            "nobody sees them. 0 erases them within two minutes.",
+        ),
+    ] = 0
     allow_sharing: Annotated[
         bool, _help("Allow sharing conversations by link. If off, existing links cannot be read.")
     ] = True

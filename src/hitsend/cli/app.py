@@ -48,6 +48,7 @@ def _app() -> App:
     app.command("hitsend.cli.chat.command:chat", help="Chat in the terminal.")
     app.command("hitsend.cli.settings:settings", help="Show every setting and its origin.")
     app.command("hitsend.cli.doctor.command:doctor", help="Check the installation.")
+    app.command("hitsend.cli.compact:compact", help="Make the database file small.")
     app.command(_models())
     app.command(_admin())
     app.command(_audit())

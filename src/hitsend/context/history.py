@@ -125,7 +125,10 @@ async def _token_ids(turn: Turn, answers: Sequence[MessageRow], store: Store) ->
     ids: list[int] = []
     for row in answers:
         events = await store.turns.events(row.turn_id, turn.send.user_id)
-        ids += _complete_token_ids(stamped.event for stamped in events)
+        own = _complete_token_ids(stamped.event for stamped in events)
+        if row.parts and not own:
+            return ()  # its token records were erased
+        ids += own
     return () if UNKNOWN_ID in ids else tuple(ids)
 
 

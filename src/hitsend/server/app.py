@@ -23,6 +23,7 @@ from hitsend.engine import (
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
 from hitsend.server.auth.pending_sign_ins import PendingSignIns
+from hitsend.server.data.compact_logs import compact_logs_forever
 from hitsend.server.data.erase_expired import erase_expired_forever
 from hitsend.server.data_dir_lock import lock_data_dir
 from hitsend.server.latency_stats import LatencyStats
@@ -109,8 +110,11 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
         sign_in_failures = SignInFailures(store.audit.record)
         stack.push_async_callback(sign_in_failures.write_counts, is_final=True)
         await stack.enter_async_context(_run_in_background(sign_in_failures.write_counts_forever))
-        erase_expired = partial(erase_expired_forever, store, settings.audit_days)
-        await stack.enter_async_context(_run_in_background(erase_expired))
+        for loop in (
+            partial(erase_expired_forever, store, settings.audit_days, settings.deleted_days),
+            partial(compact_logs_forever, store, settings),
+        ):
+            await stack.enter_async_context(_run_in_background(loop))
         await engine.start()
         embedder = build_embedder(settings)
         if embedder is not None:

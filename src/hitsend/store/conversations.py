@@ -283,9 +283,11 @@ class Conversations:
         hide = update(conversations).where(is_due).values(hidden_at=GONE)
         await self._database.write(lambda connection: connection.execute(hide).close())
 
-    async def erase_hidden(self) -> None:
-        """Deletes everyone's hidden conversations that can no longer be restored."""
-        is_due = conversations.c.hidden_at <= self._database.now() - RESTORE_S
+    async def erase_hidden(self, keep_s: float = 0) -> None:
+        """Deletes everyone's hidden conversations that can no longer be restored, but keeps those
+        that were hidden in the last `keep_s`. What was deleted for good is not kept."""
+        until = self._database.now() - max(RESTORE_S, keep_s)
+        is_due = conversations.c.hidden_at <= until
         await erase_conversations(self._database, is_due)
 
 

@@ -39,10 +39,18 @@ MAX_BATCH_CHARS = 1_000_000
 """A batch of this size takes some hundredths of a second, and other writers wait for it. A single
 longer row is a batch of its own."""
 
+MIN_FREE_PAGES = 2048
+"""8 MB of free pages are never given back: running turns use them again."""
+VACUUM_PAGES = 256
+INCREMENTAL = 2
+"""SQLite's number of this mode of `auto_vacuum`."""
+
 BUSY_TIMEOUT = "PRAGMA busy_timeout = 5000"
 READER_PRAGMAS = f"{BUSY_TIMEOUT}; PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
 WRITER_PRAGMAS = (
     f"{BUSY_TIMEOUT}; PRAGMA foreign_keys = ON; "
+    # Free pages can be given back. It is ignored by a file that has tables (`hitsend compact`).
+    "PRAGMA auto_vacuum = INCREMENTAL; "
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; "
     # Small checkpoints, because every stream waits while one runs.
     "PRAGMA wal_autocheckpoint = 250; "
@@ -133,6 +141,12 @@ class Database:
         """Empties the write-ahead log, which otherwise keeps deleted rows until its pages are
         reused. Returns False, without waiting, while a reader uses it."""
         work = partial(_truncate_wal, self._require_open())
+        return await self._run(self._writer_thread, work)
+
+    async def give_back_space(self) -> bool:
+        """Gives some free pages at the end of the file back to the disk, and returns whether there
+        were enough of them to do so: a tenth of the file is kept, because it fills up again."""
+        work = partial(_give_back_space, self._require_open())
         return await self._run(self._writer_thread, work)
 
     async def _run(self, threads: Threads, work: Callable[[], T]) -> T:
@@ -235,6 +249,16 @@ def _truncate_wal(writer: Connection) -> bool:
     return not is_busy
 
 
+def _give_back_space(writer: Connection) -> bool:
+    driver = driver_of(writer)
+    names = ("auto_vacuum", "page_count", "freelist_count")
+    mode, num_pages, num_free = (driver.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    if mode != INCREMENTAL or num_free < max(num_pages // 10, MIN_FREE_PAGES):
+        return False
+    driver.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()  # a row for each step
+    return True
+
+
 def _create_private_file(path: Path) -> None:
     """Only the operating system's user that runs hitsend may read the file."""
     try:
@@ -278,7 +302,11 @@ def _translate(error: Exception) -> Exception:
         return IntegrityError(None, None, error)
     if isinstance(error, PoolTimeout):
         return StoreDown("The database is too busy to be read.")
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    code = getattr(cause, "sqlite_errorcode", None)
+    return explain(error.orig if isinstance(error, DBAPIError) else error) or error
+
+
+def explain(error: BaseException | None) -> StoreDown | None:
+    """Returns None for a bug."""
+    code = getattr(error, "sqlite_errorcode", None)
     message = ERROR_MESSAGES.get(code & 0xFF) if code is not None else None
-    return StoreDown(message) if message else error
+    return StoreDown(message) if message else None

@@ -48,6 +48,7 @@ END_TURN = Prepared(
         ),
         num_cached_tokens=bindparam("num_cached_tokens"),
         num_output_tokens=bindparam("num_output_tokens"),
+        num_bytes=None,  # a title that comes later is packed too
     )
 )
 

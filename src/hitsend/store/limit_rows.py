@@ -20,6 +20,8 @@ class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requests_per_minute: Maximum = None
     tokens_per_minute: Maximum = None
     tokens_per_day: Maximum = None
+    storage_bytes: Maximum = None
+    """Of a person's conversations and records. A group's is for each of its people."""
 
 
 class LimitItem(msgspec.Struct, frozen=True):
@@ -29,6 +31,7 @@ class LimitItem(msgspec.Struct, frozen=True):
     requests_per_minute: int | None
     tokens_per_minute: int | None
     tokens_per_day: int | None
+    storage_bytes: int | None
 
 
 class KeyItem(msgspec.Struct, frozen=True):

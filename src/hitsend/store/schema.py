@@ -34,7 +34,7 @@ from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0012"
+HEAD = "0013"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")
@@ -215,7 +215,7 @@ Index(
 
 class TurnColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
-    user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"))
     conversation_id: Named[str | None] = Column(Text, part_of("conversations.id"), index=True)
     surface: Named[Surface] = Column(LiteralText[Surface]())
     action: Named[Action] = Column(LiteralText[Action]())
@@ -231,10 +231,15 @@ class TurnColumns(TypedColumns):
     """The messages of an API call, which has no conversation."""
     epoch: Named[int] = Column(Integer, server_default=text("0"))
     """The server start that ran it."""
+    num_bytes: Named[int | None]
+    """The size of its messages and its log. None until the log is packed."""
 
 
 turns = Table("turns", metadata, TurnColumns)
-Index("ix_turns_running", turns.c.state, sqlite_where=turns.c.state == "running")
+# What a person stores is the sum over this index, which reads no rows.
+Index("ix_turns_user_id_num_bytes", turns.c.user_id, turns.c.num_bytes)
+# Running turns, which have not finished, and those to pack.
+Index("ix_turns_unpacked", turns.c.finished_at, sqlite_where=turns.c.num_bytes.is_(None))
 
 
 class MessageColumns(TypedColumns):
@@ -306,6 +311,22 @@ class TurnEventColumns(TypedColumns):
 turn_events = Table("turn_events", metadata, TurnEventColumns)
 
 
+class PackedEventColumns(TypedColumns):
+    """Events of finished turns, which are moved here from `turn_events`."""
+
+    turn_id: Named[str] = Column(Text, part_of("turns.id"), primary_key=True)
+    last_seq: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
+    data: Named[bytes] = Column(LargeBinary)
+    """See `packed_log`."""
+    has_tokens: Named[bool]
+    finished_at: Named[float]
+    """When its turn finished."""
+
+
+packed_events = Table("packed_events", metadata, PackedEventColumns)
+Index("ix_packed_events_age", packed_events.c.has_tokens, packed_events.c.finished_at)
+
+
 class SendColumns(TypedColumns):
     user_id: Named[str] = Column(Text, part_of("users.id"), primary_key=True)
     key: Named[str] = Column(Text, primary_key=True)
@@ -367,6 +388,7 @@ class LimitColumns(TypedColumns):
     requests_per_minute: Named[int | None]
     tokens_per_minute: Named[int | None]
     tokens_per_day: Named[int | None]
+    storage_bytes: Named[int | None]
 
 
 limits = Table("limits", metadata, LimitColumns)

@@ -20,6 +20,7 @@ from hitsend.store.groups import Groups
 from hitsend.store.imports import Imports
 from hitsend.store.ledger import Ledger
 from hitsend.store.limits import Limits
+from hitsend.store.log_packing import LogPacking
 from hitsend.store.memories import Memories
 from hitsend.store.migrate import migrate
 from hitsend.store.prices import Prices
@@ -29,6 +30,7 @@ from hitsend.store.schema import meta
 from hitsend.store.search_index import SearchIndex
 from hitsend.store.second_factors import SecondFactorStore
 from hitsend.store.shares import Shares
+from hitsend.store.storage import Storage
 from hitsend.store.summaries import Summaries
 from hitsend.store.turns import Turns
 from hitsend.store.usage import UsageSums
@@ -93,6 +95,8 @@ class Store:
         self.summaries = Summaries(database)
         self.usage = UsageSums(database)
         self.turns = Turns(database, self.ledger)
+        self.log_packing = LogPacking(database)
+        self.storage = Storage(database)
 
     async def close(self) -> None:
         """Waits for the current write to finish."""

@@ -12,13 +12,11 @@ from sqlalchemy import (
     Connection,
     Integer,
     LargeBinary,
-    Row,
     Select,
     and_,
     bindparam,
     cast,
     exists,
-    func,
     insert,
     literal_column,
     select,
@@ -29,7 +27,7 @@ from sqlalchemy.exc import IntegrityError
 
 from hitsend.crash import crash_here
 from hitsend.errors import Conflict, NotFound, Unauthenticated
-from hitsend.events import Stamped, decode, encode
+from hitsend.events import Stamped, encode
 from hitsend.messages import Usage
 from hitsend.store.conversations import conversation_not_found, is_visible_to, message_not_found
 from hitsend.store.database import Database, reads, writes
@@ -38,7 +36,7 @@ from hitsend.store.finished_turns import finish_turns
 from hitsend.store.ledger import Ledger
 from hitsend.store.prepared import Prepared, driver_of
 from hitsend.store.rows import FinishedTurn, LogEntry, NewTurn, TurnRow
-from hitsend.store.schema import conversations, messages, meta, turn_events, turns, users
+from hitsend.store.schema import conversations, messages, meta, turns, users
 from hitsend.store.sends import (
     DuplicateSend,
     RecordedSend,
@@ -48,6 +46,7 @@ from hitsend.store.sends import (
     find_send,
     record_send,
 )
+from hitsend.store.turn_logs import read_last_seq, read_log, read_unpacked
 from hitsend.store.users import is_enabled
 
 MAX_INSERT_ROWS = 1000
@@ -222,7 +221,7 @@ class Turns:
     ) -> list[Stamped]:
         if connection.scalar(_select_own(turn_id, user_id)) is None:
             raise turn_not_found()
-        return _decode_events(_read_log(connection, turn_id, after, limit))
+        return read_log(connection, turn_id, after, limit)
 
     @reads
     def find_newest(self, connection: Connection, conversation_id: str, user_id: str) -> str | None:
@@ -245,10 +244,9 @@ class Turns:
     @reads
     def last_seq(self, connection: Connection, turn_id: str, user_id: str) -> int:
         """Returns the number of the newest stored event. Raises NotFound."""
-        last = select(func.max(turn_events.c.seq)).where(turn_events.c.turn_id == turn_id)
         if connection.scalar(_select_own(turn_id, user_id)) is None:
             raise turn_not_found()
-        return connection.scalar(last) or 0
+        return read_last_seq(connection, turn_id)
 
     async def speeds(self) -> Mapping[str, float]:
         """Returns each model's decoding speed in tokens a second, cached for 30 s."""
@@ -269,18 +267,14 @@ class Turns:
 
         NOTE: does not check the owner, so no route may use it.
         """
-        key = (turn_events.c.turn_id, turn_events.c.seq)
-        query = (
-            select(*key, turn_events.c.at_ms, turn_events.c.data)
-            .where(turn_events.c.turn_id.in_(turn_ids))
-            .order_by(*key)
-        )
-        return _decode_logs(turn_ids, connection.execute(query).all())
+        return read_unpacked(connection, turn_ids)
 
     @reads
     def list_running(self, connection: Connection) -> list[TurnRow]:
         """Returns the running turns, oldest first. At start, a crash left them."""
-        running = select(*TURN_COLUMNS).where(turns.c.state == "running").order_by(START_ORDER)
+        is_running = turns.c.state == "running", turns.c.finished_at.is_(None)
+        is_unpacked = turns.c.num_bytes.is_(None)  # says which index to use
+        running = select(*TURN_COLUMNS).where(*is_running, is_unpacked).order_by(START_ORDER)
         return [TurnRow(*row) for row in connection.execute(running)]
 
 
@@ -330,31 +324,6 @@ def _average_speeds(newest_first: Iterable[tuple[str, Usage]]) -> Mapping[str, f
 def _tokens_per_second(usages: Sequence[Usage]) -> float:
     num_tokens = sum(usage.num_output_tokens for usage in usages)
     return round(1000 * num_tokens / sum(usage.decode_ms for usage in usages), 1)
-
-
-def _read_log(
-    connection: Connection, turn_id: str, after: int, limit: int | None
-) -> Sequence[Row[int, float, bytes]]:
-    query = (
-        select(turn_events.c.seq, turn_events.c.at_ms, turn_events.c.data)
-        .where(turn_events.c.turn_id == turn_id, turn_events.c.seq > after)
-        .order_by(turn_events.c.seq)
-        .limit(limit)
-    )
-    return connection.execute(query).all()
-
-
-def _decode_events(rows: Sequence[Row[int, float, bytes]]) -> list[Stamped]:
-    return [Stamped(seq, at_ms, decode(data)) for seq, at_ms, data in rows]
-
-
-def _decode_logs(
-    turn_ids: Collection[str], rows: Sequence[Row[str, int, float, bytes]]
-) -> dict[str, list[Stamped]]:
-    logs: dict[str, list[Stamped]] = {turn_id: [] for turn_id in turn_ids}
-    for turn_id, seq, at_ms, data in rows:
-        logs[turn_id].append(Stamped(seq, at_ms, decode(data)))
-    return logs
 
 
 def _create_conversation(connection: Connection, new: NewTurn) -> None:

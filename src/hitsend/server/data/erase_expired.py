@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+from hitsend.allowance import DAY_S
 from hitsend.errors import StoreDown
 from hitsend.store import Store
 
@@ -14,13 +15,15 @@ CHECK_S = 5.0
 
 
 async def erase_expired_forever(
-    store: Store, num_audit_days: int, check_s: float = CHECK_S
+    store: Store, num_audit_days: int, num_deleted_days: int = 0, check_s: float = CHECK_S
 ) -> None:
     """Erases every few seconds, until it is cancelled. A failure is retried in the next round and
     does not stop the other erasures."""
     erasures: Mapping[str, Callable[[], Awaitable[None]]] = {
         "end temporary chats": store.conversations.hide_expired_temporary,
-        "erase deleted conversations": store.conversations.erase_hidden,
+        "erase deleted conversations": partial(
+            store.conversations.erase_hidden, num_deleted_days * DAY_S
+        ),
         "erase removed memories": store.memories.erase_removed,
         "drop erased words from the search": store.search_index.drop_erased,
         "forget what was sent long ago": store.turns.delete_expired_sends,

@@ -7,6 +7,8 @@ export const inspector: Words['inspector'] = {
 	title: 'Im Inneren der Antwort',
 	close: 'Schließen',
 	loading: 'Wird geladen',
+	erased:
+		'Die Aufzeichnung dieser Antwort wurde gelöscht: Dieser Server bewahrt Aufzeichnungen nur eine Zeit lang auf.',
 	steps: 'Schritte',
 	prompt: 'Prompt',
 	tokens: 'Token der Antwort',

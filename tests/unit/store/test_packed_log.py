@@ -1,0 +1,102 @@
+import math
+import struct
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from hitsend.events import Stamped, TextArrived, TurnAccepted, encode
+from hitsend.messages import Alternative, Token
+from hitsend.store.packed_log import pack, unpack, without_tokens
+
+TURNS = sorted((Path(__file__).parents[2] / "turns").glob("*.jsonl"))
+
+numbers = some.floats(allow_nan=False, allow_infinity=False)
+singles = some.floats(allow_nan=False, allow_infinity=False, width=32)
+milliseconds = some.integers(0, 10**9).map(lambda micros: micros / 1000)
+ids, texts = some.integers(-1, 2**31), some.text(max_size=8)
+alternatives = some.builds(Alternative, ids, texts, numbers | singles)
+tokens = some.builds(
+    Token,
+    ids,
+    texts,
+    some.none() | numbers | singles,
+    numbers | milliseconds,
+    some.lists(alternatives, max_size=4).map(tuple),
+)
+arrivals = some.builds(TextArrived, some.text(), some.lists(tokens, max_size=5).map(tuple))
+exact_arrivals = some.lists(tokens, max_size=5).map(
+    lambda own: TextArrived("".join(token.text for token in own), tuple(own))
+)
+logs = some.lists(
+    some.tuples(numbers | milliseconds, arrivals | exact_arrivals | some.builds(TurnAccepted)),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(logs, some.integers(1, 10**6))
+def test_a_packed_log_is_unpacked_byte_for_byte(
+    log: list[tuple[float, TextArrived | TurnAccepted]], first_seq: int
+) -> None:
+    events = [Stamped(seq, at_ms, event) for seq, (at_ms, event) in enumerate(log, first_seq)]
+    assert msgspec.json.encode(unpack(pack(events))) == msgspec.json.encode(events)
+
+
+@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: turn.stem)
+def test_every_recorded_turn_is_unpacked_byte_for_byte(turn: Path) -> None:
+    lines = turn.read_bytes().splitlines()
+    events = [msgspec.json.decode(line, type=Stamped) for line in lines]
+    assert [msgspec.json.encode(stamped) for stamped in unpack(pack(events))] == lines
+
+
+def test_a_token_with_three_alternatives_takes_less_than_60_bytes() -> None:
+    assert len(pack(answer(500, num_top=3))) < 60 * 500
+    assert len(pack(answer(500, num_top=3))) * 4 < sum(len(encode(e.event)) for e in answer(500, 3))
+
+
+def test_what_is_left_without_tokens_is_the_text() -> None:
+    [stamped] = without_tokens(answer(1, num_top=3))
+    assert stamped.event == TextArrived(" word1")
+
+
+def test_a_log_packed_by_a_newer_hitsend_is_refused() -> None:
+    with pytest.raises(ValueError, match="newer"):
+        unpack(b"\x7f" + pack(answer(1, num_top=0))[1:])
+
+
+def answer(num_tokens: int, num_top: int) -> list[Stamped]:
+    """With probabilities as engines report them: no two alike, in single precision."""
+    return [
+        Stamped(
+            seq,
+            seq * 51.237,
+            TextArrived(
+                f" word{seq % 97}",
+                (
+                    Token(
+                        seq * 7919 % 49152,
+                        f" word{seq % 97}",
+                        single(-math.log1p(seq)),
+                        seq * 51.2,
+                        tuple(
+                            Alternative(
+                                seq * k * 7919 % 49152,
+                                f" other{seq % 89}{k}",
+                                single(-k * math.log1p(seq)),
+                            )
+                            for k in range(1, num_top + 1)
+                        ),
+                    ),
+                ),
+            ),
+        )
+        for seq in range(1, num_tokens + 1)
+    ]
+
+
+def single(value: float) -> float:
+    (rounded,) = struct.unpack("<f", struct.pack("<f", value))
+    return float(rounded)
