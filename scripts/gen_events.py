@@ -74,6 +74,7 @@ RESPONSES: Names = {
         if isinstance(struct, type) and struct.__module__ == responses.__name__
     },
     "Allowance": responses.RemainingLimits,
+    "StorageUse": responses.StorageUse,
     "AuditEntry": store.AuditEntry,
     "AuditEvent": audit_events.AnyAuditEvent,
     "Carry": delta.Carry,

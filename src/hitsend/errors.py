@@ -13,6 +13,7 @@
     + Conflict             409  done already, or changed concurrently
     + Gone                 410  no longer streamed; the result is stored
     + TooLarge             413  over a size limit
+    + StorageSpent         413  over the person's storage; says what to delete
     + TooFast              429  over a rate limit; says when to retry
       - QuotaSpent         429  over the day's tokens
     + PasswordWeak         400  a new password that is easy to guess
@@ -107,6 +108,11 @@ class Gone(Refused):
 
 class TooLarge(Refused):
     code = "too_large"
+    status = 413
+
+
+class StorageSpent(Refused):
+    code = "storage_limit_reached"
     status = 413
 
 

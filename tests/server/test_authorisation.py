@@ -78,6 +78,7 @@ EXPECTED = {
     "DELETE /backend-api/models/{name:path}": Access.ADMIN,
     "GET /backend-api/rules": Access.USER,
     "GET /backend-api/limits/mine": Access.USER,
+    "GET /backend-api/storage": Access.USER,
     "GET /backend-api/limits": Access.ADMIN,
     "PUT /backend-api/limits/{scope}": Access.ADMIN,
     "PUT /backend-api/limits/{scope}/{target}": Access.ADMIN,

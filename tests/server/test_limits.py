@@ -325,7 +325,12 @@ async def test_an_administrator_sets_and_removes_limits(world: World) -> None:
     group = (await ada.http.post("/backend-api/groups", json={"name": " Staff "})).json()
     assert group == {"id": group["id"], "name": "Staff", "num_people": 0}
     limits = "/backend-api/limits"
-    three = {"requests_per_minute": 5, "tokens_per_minute": None, "tokens_per_day": 900}
+    three = {
+        "requests_per_minute": 5,
+        "tokens_per_minute": None,
+        "tokens_per_day": 900,
+        "storage_mb": 20,
+    }
     for address in (f"{limits}/everyone", f"{limits}/group/{group['id']}"):
         assert (await ada.http.put(address, json=three)).status_code == 204
     moved = await ada.http.patch(

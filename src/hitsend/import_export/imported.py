@@ -36,6 +36,10 @@ class ImportedConversation(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[ImportedMessage, ...]
     """Each after the one it follows; siblings in their order."""
 
+    @property
+    def num_bytes(self) -> int:
+        return sum(len(message.text.encode()) for message in self.messages)
+
 
 class LeftOut(msgspec.Struct, frozen=True):
     """A conversation that was not imported."""

@@ -216,7 +216,7 @@ class _ImportJob:
             "num_input_tokens": 0,
             "num_cached_tokens": 0,
             "num_output_tokens": 0,
-            "num_bytes": sum(len(message.text.encode()) for message in conversation.messages),
+            "num_bytes": conversation.num_bytes,
         }
 
     def _fill_folders(self, connection: Connection) -> None:

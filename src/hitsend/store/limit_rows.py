@@ -20,7 +20,7 @@ class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requests_per_minute: Maximum = None
     tokens_per_minute: Maximum = None
     tokens_per_day: Maximum = None
-    storage_bytes: Maximum = None
+    storage_mb: Maximum = None
     """Of a person's conversations and records. A group's is for each of its people."""
 
 
@@ -31,7 +31,7 @@ class LimitItem(msgspec.Struct, frozen=True):
     requests_per_minute: int | None
     tokens_per_minute: int | None
     tokens_per_day: int | None
-    storage_bytes: int | None
+    storage_mb: int | None
 
 
 class KeyItem(msgspec.Struct, frozen=True):

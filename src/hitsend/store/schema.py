@@ -388,7 +388,7 @@ class LimitColumns(TypedColumns):
     requests_per_minute: Named[int | None]
     tokens_per_minute: Named[int | None]
     tokens_per_day: Named[int | None]
-    storage_bytes: Named[int | None]
+    storage_mb: Named[int | None]
 
 
 limits = Table("limits", metadata, LimitColumns)

@@ -135,6 +135,8 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     last_seen_time: float | None
     num_conversations: int
     group_id: str | None
+    num_bytes: int
+    """Stored for this person."""
 
 
 class ServerRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -299,6 +301,13 @@ class RemainingLimits(msgspec.Struct, frozen=True, kw_only=True):
     tokens_minute: RemainingLimit
     tokens_day: RemainingDayLimit
     group: RemainingGroupLimit | None
+
+
+class StorageUse(msgspec.Struct, frozen=True):
+    """What the caller's conversations and records take, some seconds after each answer."""
+
+    used_bytes: int
+    limit_bytes: int | None
 
 
 class TokenUsage(msgspec.Struct, frozen=True, kw_only=True):

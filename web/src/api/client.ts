@@ -196,6 +196,7 @@ export class Api extends HttpClient {
 	};
 
 	getAllowance = () => this.requestJson<wire.Allowance>('GET', 'limits/mine');
+	getStorage = () => this.requestJson<wire.StorageUse>('GET', 'storage');
 	listLimits = () => this.requestJson<wire.Limits>('GET', 'limits');
 	setLimit = (scope: wire.LimitScope, target: string, limit: wire.Limit) =>
 		this.change('PUT', buildLimitPath(scope, target), limit);

@@ -590,6 +590,7 @@ export interface Limit {
 	requests_per_minute: number | null;
 	tokens_per_minute: number | null;
 	tokens_per_day: number | null;
+	storage_mb: number | null;
 }
 
 export interface LimitChanged {
@@ -608,6 +609,7 @@ export interface LimitItem {
 	requests_per_minute: number | null;
 	tokens_per_minute: number | null;
 	tokens_per_day: number | null;
+	storage_mb: number | null;
 }
 
 export type LimitScope = 'everyone' | 'group' | 'user' | 'key' | 'address';
@@ -854,6 +856,7 @@ export interface Person {
 	last_seen_time: number | null;
 	num_conversations: number;
 	group_id: string | null;
+	num_bytes: number;
 }
 
 export interface PersonChange {
@@ -1311,6 +1314,11 @@ export interface Status {
 export interface Stop {
 	type: 'stop';
 	topic_id: string;
+}
+
+export interface StorageUse {
+	used_bytes: number;
+	limit_bytes: number | null;
 }
 
 export interface StreamComplete {

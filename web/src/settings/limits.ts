@@ -3,12 +3,18 @@ import type { Api } from '$/api/client';
 import type { Group, Limit, LimitScope, Limits, Person } from '$/api/wire';
 import { Resource } from '$/state/operation.svelte';
 
-export const LIMIT_NAMES = ['requests_per_minute', 'tokens_per_minute', 'tokens_per_day'] as const;
+export const LIMIT_NAMES = [
+	'requests_per_minute',
+	'tokens_per_minute',
+	'tokens_per_day',
+	'storage_mb'
+] as const;
 
 const NO_LIMIT: Limit = {
 	requests_per_minute: null,
 	tokens_per_minute: null,
-	tokens_per_day: null
+	tokens_per_day: null,
+	storage_mb: null
 };
 
 /** The limits, and everything that can have one. */

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from hitsend.allowance import Allowance
-from hitsend.errors import QuotaSpent, TokenInvalid, TooFast
+from hitsend.errors import QuotaSpent, StorageSpent, TokenInvalid, TooFast
 from hitsend.server.app import App
 from hitsend.server.auth.identify import Identity
 from hitsend.server.call import Call
@@ -22,14 +22,16 @@ OPENAI_PROOF_TOKEN = "openai-sentinel-chat-requirements-token"
 DEVICE = "oai-device-id"
 MAX_DEVICE_CHARS = 64
 NO_DEVICE = "-"
+MB = 1_000_000
 
 
 class ActiveLimits(NamedTuple):
-    """The limits that apply to a caller. Both are empty where no limit is set."""
+    """The limits that apply to a caller. All are empty where no limit is set."""
 
     requests: Mapping[Key, int]
     """Requests per minute."""
     tokens: list[Budget]
+    storage_mb: int | None = None
 
 
 async def check_send_limits(call: Call) -> list[Allowance]:
@@ -37,6 +39,8 @@ async def check_send_limits(call: Call) -> list[Allowance]:
     The cheap check comes first."""
     call.app.gate.check(gate_client(call), read_proof_token(call.request.headers))
     limits = await load_limits(call)
+    if limits.storage_mb is not None:
+        await find_storage_left(call, limits.storage_mb)
     now = time.time()
     tokens = [as_allowance(budget, now) for budget in limits.tokens]
     return call.app.request_counter.count(limits.requests, tokens)
@@ -54,7 +58,20 @@ async def load_limits(call: Call) -> ActiveLimits:
         ("address", caller.address or ""): bounds.address.requests_per_minute,
     }
     requests = {key: limit for key, limit in limits.items() if limit is not None}
-    return ActiveLimits(requests, await store.ledger.budgets(bounds, caller))
+    tokens = await store.ledger.budgets(bounds, caller)
+    return ActiveLimits(requests, tokens, bounds.user.storage_mb)
+
+
+async def find_storage_left(call: Call, storage_mb: int) -> int:
+    """Returns how many bytes the caller may still store. Raises StorageSpent when there are none.
+    An answer that runs is never cut for it."""
+    left = storage_mb * MB - await call.app.services.store.storage.used_by(call.user_id)
+    if left <= 0:
+        raise StorageSpent(
+            f"Your storage of {storage_mb:,} MB is full. Delete conversations that you no longer "
+            "need; two minutes later you can go on."
+        )
+    return left
 
 
 @contextmanager

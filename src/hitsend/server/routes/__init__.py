@@ -102,6 +102,7 @@ ROUTES: tuple[Endpoint, ...] = (
     models.get_status,
     limits.get_rules,
     limits.get_own_limits,
+    limits.get_own_storage,
     limits.list_limits,
     limits.set_limit_for_all,
     limits.set_limit,

@@ -6,6 +6,7 @@ from hitsend.errors import Refused
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.data.export import ExportStream
 from hitsend.server.data.import_file import import_file
+from hitsend.server.limits.send_limits import find_storage_left, load_limits
 from hitsend.store.audit_events import DataExported, DataImported
 from hitsend.wire.responses import ImportReport
 
@@ -27,10 +28,12 @@ async def import_data(call: Call) -> Response:
     media_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in MEDIA_TYPES:
         raise Refused("The body has to be the exported file: application/zip or application/json.")
+    most_mb = (await load_limits(call)).storage_mb
     report, imported = await import_file(
         call.app,
         call.user_id,
         call.request,
+        most_bytes=None if most_mb is None else await find_storage_left(call, most_mb),
         leaves_out_broken=call.request.query_params.get("leave_out_broken") == "true",
     )
     event = DataImported(imported.num_conversations)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from hitsend.allowance import Allowance
 from hitsend.errors import NotFound, Refused
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
-from hitsend.server.limits.send_limits import load_limits
+from hitsend.server.limits.send_limits import MB, load_limits
 from hitsend.store import Budget, KeyItem, Limit, LimitItem, LimitScope
 from hitsend.wire.responses import (
     RemainingDayLimit,
@@ -17,6 +17,7 @@ from hitsend.wire.responses import (
     RemainingLimit,
     RemainingLimits,
     ServerRules,
+    StorageUse,
 )
 
 WITHOUT_TARGET: tuple[LimitScope, ...] = ("everyone", "address")
@@ -31,7 +32,7 @@ class LimitList(msgspec.Struct, frozen=True):
 @endpoint("GET", "/backend-api/limits/mine", Access.USER)
 async def get_own_limits(call: Call) -> Response:
     """Get what is left of the caller's limits."""
-    requests, tokens = await load_limits(call)
+    requests, tokens, _ = await load_limits(call)
     own = [budget for budget in tokens if budget.scope != "group"]
     minute = [budget for budget in own if budget.period == "minute"]
     day = [budget for budget in own if budget.period == "day"]
@@ -45,6 +46,14 @@ async def get_own_limits(call: Call) -> Response:
             group=RemainingGroupLimit(group.name, _day(shared)) if group else None,
         )
     )
+
+
+@endpoint("GET", "/backend-api/storage", Access.USER)
+async def get_own_storage(call: Call) -> Response:
+    """Get how much the caller stores, and how much they may."""
+    used = await call.app.services.store.storage.used_by(call.user_id)
+    most = (await load_limits(call)).storage_mb
+    return json_response(StorageUse(used, None if most is None else most * MB))
 
 
 @endpoint("GET", "/backend-api/rules", Access.USER)
@@ -102,6 +111,8 @@ async def _set(call: Call, scope: LimitScope, target: str) -> None:
     limit = await call.read_body(Limit)
     if scope == "address" and limit.tokens_per_day is not None:
         raise Refused("Addresses have no day. Limit their minute.", param="tokens_per_day")
+    if scope in ("address", "key") and limit.storage_mb is not None:
+        raise Refused("Only people have storage. Limit theirs.", param="storage_mb")
     await call.app.services.store.limits.set(scope, target, limit, call.actor)
 
 

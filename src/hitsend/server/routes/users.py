@@ -22,7 +22,8 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @endpoint("GET", "/backend-api/people", Access.ADMIN)
 async def list_users(call: Call) -> Response:
     """List all users."""
-    accounts = await call.app.services.store.accounts.list_accounts()
+    store = call.app.services.store
+    accounts, sizes = await store.accounts.list_accounts(), await store.storage.by_user()
     items = [
         Person(
             id=account.id,
@@ -33,6 +34,7 @@ async def list_users(call: Call) -> Response:
             last_seen_time=account.last_seen_at,
             num_conversations=account.num_conversations,
             group_id=account.group_id,
+            num_bytes=sizes.get(account.id, 0),
         )
         for account in accounts
     ]

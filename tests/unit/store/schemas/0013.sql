@@ -194,7 +194,7 @@ CREATE TABLE limits (
 	target TEXT NOT NULL, 
 	requests_per_minute INTEGER, 
 	tokens_per_minute INTEGER, 
-	tokens_per_day INTEGER, storage_bytes INTEGER, 
+	tokens_per_day INTEGER, storage_mb INTEGER, 
 	PRIMARY KEY (scope, target)
 );
 CREATE TABLE prices (
@@ -431,7 +431,7 @@ INSERT INTO "ledger" (position, turn_id, user_id, group_id, key_id, surface, mod
 INSERT INTO "ledger" (position, turn_id, user_id, group_id, key_id, surface, model, at, num_reserved_tokens, num_input_tokens, num_cached_tokens, num_output_tokens, address) VALUES (2, 'm turn', 'ada', 'team', NULL, 'chat', 'tiny', 1763210010.0, 0, 7, 3, 5, NULL);
 INSERT INTO "ledger" (position, turn_id, user_id, group_id, key_id, surface, model, at, num_reserved_tokens, num_input_tokens, num_cached_tokens, num_output_tokens, address) VALUES (3, 'a turn', 'eve', NULL, NULL, 'chat', 'tiny', 1763210010.0, 0, 7, 3, 5, NULL);
 INSERT INTO "ledger" (position, turn_id, user_id, group_id, key_id, surface, model, at, num_reserved_tokens, num_input_tokens, num_cached_tokens, num_output_tokens, address) VALUES (4, 'call', 'ada', 'team', 'key', 'api', 'tiny', 1763210010.0, 0, 7, 3, 5, NULL);
-INSERT INTO "limits" (scope, target, requests_per_minute, tokens_per_minute, tokens_per_day, storage_bytes) VALUES ('user', 'eve', 10, NULL, 1000, NULL);
+INSERT INTO "limits" (scope, target, requests_per_minute, tokens_per_minute, tokens_per_day, storage_mb) VALUES ('user', 'eve', 10, NULL, 1000, NULL);
 INSERT INTO "memories" (id, user_id, text, folded, origin, conversation_id, is_suggested, removed_at, created_at, updated_at, embedder, vector) VALUES ('m1', 'ada', 'I bake on Straße №5', 'i bake on strasse no5', 'asked', 'bread', 0, NULL, 1763210030.0, 1763210030.0, 'hash', X'00010203');
 INSERT INTO "memories" (id, user_id, text, folded, origin, conversation_id, is_suggested, removed_at, created_at, updated_at, embedder, vector) VALUES ('m2', 'ada', 'I like TEA', 'i like tea', 'asked', NULL, 1, NULL, 1763210030.0, 1763210030.0, NULL, NULL);
 INSERT INTO "memories" (id, user_id, text, folded, origin, conversation_id, is_suggested, removed_at, created_at, updated_at, embedder, vector) VALUES ('m3', 'eve', 'I am Eve', 'i am eve', 'asked', 'bread', 0, 1763210040.0, 1763210030.0, 1763210030.0, NULL, NULL);

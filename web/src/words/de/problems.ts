@@ -27,6 +27,10 @@ const kinds: Record<string, string> = {
 export const problems: Words['problems'] = {
 	unreachable: 'Der Server ist nicht erreichbar. Prüfe deine Verbindung.',
 	byCode: {
+		disk_full:
+			'Die Festplatte des Servers ist voll, darum lässt sich gerade nichts speichern. Deine Nachricht bleibt hier und wird gesendet, sobald wieder Platz ist. Sag dem Betreiber dieses Servers Bescheid.',
+		storage_limit_reached:
+			'Dein Speicherplatz ist voll. Lösche Gespräche, die du nicht mehr brauchst; zwei Minuten später kannst du weiterschreiben.',
 		no_worker:
 			'Dieser Server verlangt etwas Rechenarbeit, bevor er eine Nachricht annimmt, und dieser Browser kann sie nicht leisten: Er lässt hier keine Web Worker zu. Erlaube sie, oder nimm einen anderen Browser.',
 		unauthenticated: 'Der Name oder das Passwort stimmt nicht, oder du bist nicht mehr angemeldet.',

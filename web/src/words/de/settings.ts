@@ -234,6 +234,12 @@ export const settings: Words['settings'] = {
 	},
 
 	data: {
+		storage: 'Speicherplatz',
+		storageAbout:
+			'Was deine Gespräche belegen, mit der Aufzeichnung jeder Antwort. Gezählt wird einige Sekunden nach einer Antwort.',
+		used: (size) => `Du belegst ${size}.`,
+		usedOf: (size, most) => `Du belegst ${size} von ${most}.`,
+		storageFull: 'Lösche Gespräche, die du nicht mehr brauchst, um weiterzuschreiben.',
 		export: 'Export',
 		exportAbout:
 			'Alles von dir in einer Zip-Datei: Gespräche als JSON und als Markdown, dazu dein Konto.',

@@ -29,13 +29,18 @@ export const spending: SpendingWords = {
 		fields: {
 			requests_per_minute: 'Anfragen pro Minute',
 			tokens_per_minute: 'Token pro Minute',
-			tokens_per_day: 'Token pro Tag'
+			tokens_per_day: 'Token pro Tag',
+			storage_mb: 'Speicherplatz in MB'
 		},
-		sharedDay: 'Token pro Tag, gemeinsam',
+		groupFields: {
+			tokens_per_day: 'Token pro Tag, gemeinsam',
+			storage_mb: 'Speicherplatz in MB, pro Person'
+		},
 		said: {
 			requests_per_minute: (num) => `${many(num, 'Anfrage', 'Anfragen')} pro Minute`,
 			tokens_per_minute: (num) => `${whole(num)} Token pro Minute`,
-			tokens_per_day: (num) => `${whole(num)} Token pro Tag`
+			tokens_per_day: (num) => `${whole(num)} Token pro Tag`,
+			storage_mb: (num) => `${whole(num)} MB Speicherplatz`
 		},
 		hint: 'Ein leeres Feld ist ohne Grenze; 0 erlaubt nichts.',
 		addressHint:

@@ -7,8 +7,7 @@ export const inspector = {
 	title: 'Inside the answer',
 	close: 'Close',
 	loading: 'Loading',
-	erased:
-		'The record of this answer was erased: this server keeps records for a limited time.',
+	erased: 'The record of this answer was erased: this server keeps records for a limited time.',
 	steps: 'Steps',
 	prompt: 'Prompt',
 	tokens: 'Tokens of the answer',

@@ -7,6 +7,8 @@ export const problems = {
 	unreachable: 'The server cannot be reached. Check your connection.',
 	/** Sentences by error code. They replace the message of the server. */
 	byCode: {
+		disk_full:
+			'The server’s disk is full, so nothing can be saved right now. Your message is kept here and is sent as soon as there is room. Tell whoever runs this server.',
 		no_worker:
 			'This server asks for some work before it takes a message, and this browser cannot do it: it allows no web workers here. Allow them, or use another browser.'
 	} as Record<string, string>,

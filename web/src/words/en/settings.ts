@@ -217,6 +217,12 @@ export const settings = {
 	},
 
 	data: {
+		storage: 'Storage',
+		storageAbout:
+			'What your conversations take, with the record of each answer. It is counted some seconds after an answer.',
+		used: (size: string) => `You use ${size}.`,
+		usedOf: (size: string, most: string) => `You use ${size} of ${most}.`,
+		storageFull: 'Delete conversations that you no longer need to go on.',
 		export: 'Export',
 		exportAbout:
 			'Everything of yours in one zip: conversations as JSON and as Markdown, and your account.',

@@ -29,13 +29,18 @@ export const spending = {
 		fields: {
 			requests_per_minute: 'Requests a minute',
 			tokens_per_minute: 'Tokens a minute',
-			tokens_per_day: 'Tokens a day'
+			tokens_per_day: 'Tokens a day',
+			storage_mb: 'Storage in MB'
 		},
-		sharedDay: 'Tokens a day, together',
+		groupFields: {
+			tokens_per_day: 'Tokens a day, together',
+			storage_mb: 'Storage in MB, of each person'
+		} as { [name: string]: string | undefined },
 		said: {
 			requests_per_minute: (num: number) => `${many(num, 'request', 'requests')} a minute`,
 			tokens_per_minute: (num: number) => `${many(num, 'token', 'tokens')} a minute`,
-			tokens_per_day: (num: number) => `${many(num, 'token', 'tokens')} a day`
+			tokens_per_day: (num: number) => `${many(num, 'token', 'tokens')} a day`,
+			storage_mb: (num: number) => `${whole(num)} MB of storage`
 		},
 		hint: 'An empty field is without a limit; 0 allows nothing.',
 		addressHint:

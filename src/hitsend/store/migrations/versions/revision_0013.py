@@ -27,4 +27,4 @@ def upgrade() -> None:
     op.execute("CREATE INDEX ix_turns_user_id_num_bytes ON turns (user_id, num_bytes)")
     op.execute("DROP INDEX ix_turns_running")
     op.execute("CREATE INDEX ix_turns_unpacked ON turns (finished_at) WHERE num_bytes IS NULL")
-    op.execute("ALTER TABLE limits ADD COLUMN storage_bytes INTEGER")
+    op.execute("ALTER TABLE limits ADD COLUMN storage_mb INTEGER")
