@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHES = ("start", "send", "scale", "delivery", "engine", "page", "warm", "context", "storage")
+BENCHES = ("start", "send", "burst", "scale", "delivery", "engine", "page", "warm", "context", "storage")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The room is shared: whoever asks for all of it leaves the others theirs."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 import pytest
@@ -16,6 +16,7 @@ from hitsend.settings import Settings
 
 MAX_TURNS = 48
 MOST_OF_A_KEY = MAX_TURNS // 3
+SEND = "/backend-api/f/conversation"
 PREPARE = "/backend-api/f/conversation/prepare"
 SILENT = "!script first=60s"
 
@@ -66,6 +67,29 @@ async def test_what_an_api_key_may_not_have_is_refused_with_a_time(small: World)
     heads = [exchange.arrivals[0][1].lower() for exchange in exchanges if exchange.arrivals]
     assert len(heads) == MAX_TURNS - MOST_OF_A_KEY
     assert all(head.startswith(b"http/1.1 429 ") and b"retry-after:" in head for head in heads)
+
+
+async def test_a_burst_is_answered_in_turns_between_people(settings: Settings) -> None:
+    num_sends = 60
+    roomy = structs.replace(settings, max_turns=1000)
+    async with open_world(roomy, ScriptedEngine()) as world:
+        hog, eve = await world.someone("hog"), await world.someone("eve")
+        request = send_request(world, hog)
+        burst = await asyncio.gather(
+            *(start_exchange(world.url, request()) for _ in range(num_sends))
+        )
+        hers = await start_exchange(world.url, send_request(world, eve)())
+        await asyncio.gather(hers.ended, *(one.ended for one in burst))
+    heads = [one.arrivals[0] for one in burst]
+    answered = [at for at, head in heads if head.startswith(b"HTTP/1.1 200 ")]
+    assert {head[9:12] for _, head in heads} <= {b"200", b"503"}, "early, with a time"
+    assert hers.arrivals[0][1].startswith(b"HTTP/1.1 200 ")
+    assert hers.arrivals[0][0] < max(answered)
+
+
+def send_request(world: World, someone: Someone) -> Callable[[], bytes]:
+    headers = {"authorization": f"Bearer {someone.key}"}
+    return lambda: http_request(world.url, "POST", SEND, message("!script\nDone."), headers)
 
 
 async def test_calls_beyond_the_limit_wait_and_those_beyond_that_are_refused(

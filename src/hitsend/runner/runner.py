@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hitsend.errors import Overloaded, TooFast, Unavailable
 from hitsend.events import AnyEvent, Stamped, TitleChosen, is_end
+from hitsend.runner.admission import Admission
 from hitsend.runner.commit import Batch, Committer
 from hitsend.runner.log import TurnLog
 from hitsend.runner.news import News, NewsBroker, TitleChanged, TurnBegan, TurnEnded
@@ -57,6 +58,7 @@ class Runner:
         self._senders: dict[str, Sender] = {}
         """The sender of each turn that was accepted and has not ended."""
         self._starting: dict[asyncio.Task[TurnLog], _Starting] = {}
+        self._admission = Admission()
         self._committer = Committer(store, self._after_commit)
         self._committing: asyncio.Task[None] | None = None
         self._news = NewsBroker()
@@ -190,7 +192,8 @@ class Runner:
             await asyncio.wait([self._committing])
 
     async def _run_until_accepted(self, task: TurnTask, starting: _Starting) -> TurnLog:
-        turn = await task.run_until_accepted(self._check_open)
+        async with self._admission.admit(starting.sender.user_id):
+            turn = await task.run_until_accepted(self._check_open)
         self._tasks[turn.turn_id] = task
         self._senders[turn.turn_id] = starting.sender
         self._news.publish(turn.user_id, TurnBegan(turn.turn_id, turn.conversation_id))
