@@ -3,7 +3,18 @@
 import subprocess
 import sys
 
-BENCHES = ("start", "send", "burst", "scale", "delivery", "engine", "page", "warm", "context", "storage")
+BENCHES = (
+    "start",
+    "send",
+    "burst",
+    "scale",
+    "delivery",
+    "engine",
+    "page",
+    "warm",
+    "context",
+    "storage",
+)
 
 
 def main() -> None:

@@ -148,6 +148,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "has as many as are left to its owner then."
         ),
     ] = 512
+    max_connections: Annotated[
+        Count,
+        _help(
+            "Connections open at once, streams and sockets included. One address may have as many "
+            "as are free, so at most half. Further ones get a 429 or 503, except for `/healthz` "
+            "and `/readyz`."
+        ),
+    ] = 4000
     max_calls: Annotated[
         Count,
         _help(

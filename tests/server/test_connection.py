@@ -20,6 +20,7 @@ from hitsend.events import AnswerStarted, AnyEvent, Stamped, TextArrived, TurnFi
 from hitsend.messages import Sampling
 from hitsend.server.dispatch import build_asgi_app
 from hitsend.server.edge.connection import Connection
+from hitsend.server.edge.connection_limits import ConnectionLimits
 from hitsend.server.turns.socket.transport import SocketProtocol
 from hitsend.store import FinishedTurn, LogEntry, NewTurn
 from hitsend.transcript import fold
@@ -28,6 +29,7 @@ ASKING = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 
 
 class ShortTimeouts(Connection):
+    limits = ConnectionLimits(1000)
     headers_s = 0.2
     body_s = 1.0
     body_step = 10

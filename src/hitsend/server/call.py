@@ -121,6 +121,8 @@ class Endpoint:
     """Whether it counts as one of its caller's open calls. Sends have limits of their own."""
     is_for_set_up: bool = False
     """Whether a session that still has to set up a second factor may call it."""
+    is_probe: bool = False
+    """Whether it is answered even where there is no room for the connection."""
 
     @property
     def summary(self) -> str:
@@ -135,8 +137,11 @@ def endpoint(
     *,
     is_counted: bool = True,
     is_for_set_up: bool = False,
+    is_probe: bool = False,
 ) -> Callable[[Handler], Endpoint]:
-    return lambda handler: Endpoint(method, path, access, handler, is_counted, is_for_set_up)
+    return lambda handler: Endpoint(
+        method, path, access, handler, is_counted, is_for_set_up, is_probe
+    )
 
 
 SocketHandler: TypeAlias = Callable[[WebSocket, App], Awaitable[None]]

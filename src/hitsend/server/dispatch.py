@@ -46,6 +46,7 @@ from hitsend.server.call import (
 )
 from hitsend.server.edge.allowed_hosts import AllowedHosts
 from hitsend.server.edge.compression import compress
+from hitsend.server.edge.connection import REFUSAL
 from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.server.edge.request_id import request_id_of
 from hitsend.server.edge.request_log import CLIENT_CLOSED, HUNG_UP, LoggedRoute
@@ -86,6 +87,8 @@ def _http_route(
     async def handle(request: Request) -> Response:
         try:
             hosts.check(request)
+            if not endpoint.is_probe:
+                _check_room(request)
             response = await _call_route(endpoint, request, app)
         except HitsendError as error:
             response = _error_response(error, request)
@@ -160,6 +163,7 @@ def _socket_route(
         try:
             with suppress(*HUNG_UP):
                 hosts.check(websocket)
+                _check_room(websocket)
                 await endpoint.handler(websocket, app)
         except HitsendError as error:  # only raised before the handshake
             await _deny_socket(websocket, error, headers)
@@ -171,6 +175,12 @@ def _socket_route(
                 await close_socket(websocket, SocketClose(SocketClose.BROKEN, BROKEN))
 
     return WebSocketRoute(endpoint.path, handle, name=endpoint.summary)
+
+
+def _check_room(request: HTTPConnection) -> None:
+    """Refuses a request on a connection for which there is no room."""
+    if refusal := request.scope.get("state", {}).get(REFUSAL):
+        raise refusal
 
 
 async def _deny_socket(websocket: WebSocket, error: HitsendError, headers: SecurityHeaders) -> None:

@@ -20,8 +20,10 @@ from hitsend.logs import configure_logs
 from hitsend.server.app import App, open_app
 from hitsend.server.dispatch import build_asgi_app
 from hitsend.server.edge.connection import connection_class
+from hitsend.server.edge.connection_limits import ConnectionLimits
 from hitsend.server.edge.forwarded_headers import ForwardedHeaders, TrustedProxies
 from hitsend.server.local_risks import find_local_risks
+from hitsend.server.open_files import fit_open_files
 from hitsend.server.turns.socket.transport import MAX_IN_BYTES, SocketProtocol
 from hitsend.settings import BadSetting, Settings, split_list
 
@@ -33,9 +35,6 @@ GRACE_S = 2
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 TLS_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
-
-MAX_CONNECTIONS = 4000
-"""Open at once, streams included. Further ones get 503."""
 
 GC_THRESHOLDS = (20_000, 20, 100)
 """With the defaults, garbage collection took 9 % of the time of 200 streams, in pauses of up to
@@ -95,9 +94,11 @@ class _Server(uvicorn.Server):
 def _config(app: App) -> uvicorn.Config:
     settings = app.services.settings
     proxies = TrustedProxies(split_list(settings.trusted_proxies))
+    limits = ConnectionLimits(fit_open_files(settings.max_connections))
+    max_body_bytes = max(settings.max_body_bytes, settings.max_import_bytes)
     return uvicorn.Config(
         ForwardedHeaders(build_asgi_app(app), proxies),
-        http=connection_class(max(settings.max_body_bytes, settings.max_import_bytes), proxies),
+        http=connection_class(max_body_bytes, proxies, limits),
         ws=SocketProtocol,
         ws_max_size=MAX_IN_BYTES,
         ws_per_message_deflate=False,  # the compressed length would leak the text
@@ -107,7 +108,6 @@ def _config(app: App) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,  # `ForwardedHeaders` applies them
-        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,

@@ -1,7 +1,7 @@
 """The HTTP connection: uvicorn's, with limits and timeouts for slow clients.
 
 Without them a client could hold memory and connections by never finishing a request (slowloris), or
-by never reading a response.
+by never reading a response. `connection_limits` shares the room between clients.
 """
 
 import asyncio
@@ -13,7 +13,9 @@ from typing import ClassVar, cast
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from hitsend.server.edge.forwarded_headers import TrustedProxies
+from hitsend.server.edge.connection_limits import ConnectionLimits, Place
+from hitsend.server.edge.forwarded_headers import TrustedProxies, network_of
+from hitsend.server.turns.socket.transport import SocketProtocol
 
 MAX_HEADER_BYTES = 65_536
 MAX_UNSENT_BYTES = 65_536
@@ -23,6 +25,14 @@ TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
+EVICTED = (
+    b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
+FORWARDED = b"x-forwarded-for"
+REFUSAL = "hitsend.refusal"
+"""Where the state of a request's scope holds the error to answer it with, if there is no room for
+its connection. Only health probes are answered all the same."""
 
 
 class Connection(HttpToolsProtocol):
@@ -36,6 +46,9 @@ class Connection(HttpToolsProtocol):
     rest_s: ClassVar[float] = 5.0
     """For the rest of a body after its response: the client needs time to read that."""
 
+    reserved_s: ClassVar[float] = 2.0
+    """For the headers of a connection for which there is no room."""
+
     stuck_s: ClassVar[float] = 60.0
     """For a client to read any of the bytes that wait for it."""
 
@@ -45,6 +58,9 @@ class Connection(HttpToolsProtocol):
     """Longer than proxies keep a connection (nginx 60 s, Caddy 120 s). If we closed one just as a
     proxy uses it, the client would get a 502."""
     proxies: ClassVar[TrustedProxies] = TrustedProxies(())
+    limits: ClassVar[ConnectionLimits]
+
+    _place: Place
 
     _in_headers = True
     _closes_after_body = False
@@ -58,9 +74,11 @@ class Connection(HttpToolsProtocol):
         super().connection_made(cast(asyncio.Transport, transport))
         _limit_unsent(transport)
         _limit_unacked_time(transport)
-        is_proxy = self.client is not None and self.proxies.is_trusted(self.client[0])
+        host = self.client[0] if self.client else ""
+        is_proxy = self.proxies.is_trusted(host)
         self.timeout_keep_alive = self.proxy_idle_s if is_proxy else self.idle_s
-        self._set_request_timeout(self.headers_s)
+        self._place = Place(self, self.limits, network_of(host), is_proxy=is_proxy)
+        self._set_request_timeout(self.reserved_s if self._place.refusal else self.headers_s)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
@@ -72,7 +90,15 @@ class Connection(HttpToolsProtocol):
             self._answering.message_event.set()
         self._set_request_timeout(None)
         self._set_read_timeout(None)
+        self._place.leave()
         super().connection_lost(exc)
+
+    def evict(self) -> None:
+        is_answered = self.cycle is not None and self.cycle.response_started
+        is_begun = bool(self._num_header_bytes) if self._in_headers else not is_answered
+        if is_begun:  # else the client expects no response
+            self.transport.write(EVICTED)
+        self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -90,8 +116,12 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_headers, self._num_body_bytes = False, 0
+        refusal = self._place.begin_request(self._find_client)
+        self.scope["state"] = self.app_state = {REFUSAL: refusal} if refusal else {}
         self._set_request_timeout(self.body_s)
         super().on_headers_complete()
+        if self.cycle is not None and self._place.refusal:
+            self.cycle.keep_alive = False
         if self.cycle is not None and not self.cycle.keep_alive:
             self.cycle.transport = _DeferredClose(self.transport, self._close_after_body)
 
@@ -100,6 +130,7 @@ class Connection(HttpToolsProtocol):
         self._num_body_bytes += len(body)
         if self._is_answered:
             return  # the rest is dropped, and `rest_s` is running
+        self._place.hold_arriving(self._num_body_bytes)
         if self._num_body_bytes > self.max_body_bytes + self.body_step:
             self.transport.close()
         elif self._num_body_bytes // self.body_step > steps_before:
@@ -107,7 +138,7 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._in_headers, self._num_header_bytes = True, 0
+        self._in_headers, self._num_header_bytes, self._num_body_bytes = True, 0, 0
         # After an early response uvicorn has no timeout for the next request.
         self._set_request_timeout(self.headers_s if self._is_answered else None)
         super().on_message_complete()
@@ -116,6 +147,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._place.end_request()
         if not self._in_headers and self._is_answered:
             self._set_request_timeout(self.rest_s)
 
@@ -123,6 +155,7 @@ class Connection(HttpToolsProtocol):
         self._set_request_timeout(None)  # the socket has timeouts of its own
         self._set_read_timeout(None)
         super().handle_websocket_upgrade()
+        cast(SocketProtocol, self.transport.get_protocol()).on_lost = self._place.leave
 
     def _close_after_body(self) -> None:
         """Waits for the rest of a body that is still arriving: closing resets the connection then,
@@ -131,6 +164,11 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
         else:
             self._closes_after_body = True
+
+    def _find_client(self) -> str:
+        """Returns the address that a proxied request counts for."""
+        values = [value.decode("latin-1") for name, value in self.headers if name == FORWARDED]
+        return network_of(self.proxies.find_client(",".join(values)))
 
     @property
     def _is_answered(self) -> bool:
@@ -153,7 +191,10 @@ class Connection(HttpToolsProtocol):
         if self._request_timeout is not None:
             self._request_timeout.cancel()
         self._request_timeout = None
-        if seconds is not None:
+        if seconds is None:
+            self._place.free_arriving()
+        else:
+            self._place.hold_arriving(self._num_body_bytes)
             close = self.transport.close
             self._request_timeout = self.loop.call_later(seconds, close)
 
@@ -217,6 +258,8 @@ def _drop_unsent(transport: asyncio.BaseTransport) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def connection_class(max_body_bytes: int, proxies: TrustedProxies) -> type[Connection]:
-    limits = {"max_body_bytes": max_body_bytes, "proxies": proxies}
-    return type("Connection", (Connection,), limits)
+def connection_class(
+    max_body_bytes: int, proxies: TrustedProxies, limits: ConnectionLimits
+) -> type[Connection]:
+    shared = {"max_body_bytes": max_body_bytes, "proxies": proxies, "limits": limits}
+    return type("Connection", (Connection,), shared)

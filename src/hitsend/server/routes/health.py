@@ -5,13 +5,13 @@ from starlette.responses import Response
 from hitsend.server.call import Access, Call, endpoint, json_response
 
 
-@endpoint("GET", "/healthz", Access.ANYONE, is_counted=False)
+@endpoint("GET", "/healthz", Access.ANYONE, is_counted=False, is_probe=True)
 async def healthz(call: Call) -> Response:
     """Answer 200 while the process is alive."""
     return json_response({"status": "ok"})
 
 
-@endpoint("GET", "/readyz", Access.ANYONE, is_counted=False)
+@endpoint("GET", "/readyz", Access.ANYONE, is_counted=False, is_probe=True)
 async def readyz(call: Call) -> Response:
     """Answer 200 if engine and store are ready and new turns are accepted, otherwise 503."""
     engine = call.app.services.engine.status().state

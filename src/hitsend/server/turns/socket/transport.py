@@ -1,5 +1,6 @@
 """The WebSocket protocol: uvicorn's, with bounds on what is received, sent and kept."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from uvicorn._types import ASGISendEvent
@@ -41,6 +42,12 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.conn = _Framing(max_size=MAX_IN_BYTES, logger=self.logger)
         self.queue = cast(Any, Mailbox())
         self._num_unread_pongs = 0
+        self.on_lost: Callable[[], None] = lambda: None
+        """Called when the connection is gone."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.on_lost()
 
     def start_keepalive(self) -> None:
         """Frees the handshake, which uvicorn would keep in memory as long as the socket is open."""
