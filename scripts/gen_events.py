@@ -105,6 +105,7 @@ RESPONSES: Names = {
     "Refusal": socket.CommandError,
     "RenderedPrompt": prompt_routes.RenderedPrompt,
     "Report": experiments.Report,
+    "Reset": store.Reset,
     "SavedVersion": prompt_rows.PromptVersion,
     "ServerFrame": socket.AnyFrame,
     "Share": responses.ShareLink,

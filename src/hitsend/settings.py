@@ -347,6 +347,13 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def local_url(settings: Settings) -> str:
+    """The address of a server with these settings, as seen from this machine."""
+    scheme = "https" if settings.tls_cert else "http"
+    host = settings.host if is_loopback(settings.host) else "127.0.0.1"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
 def check_binding(settings: Settings) -> None:
     """Refuses to listen beyond loopback without TLS: passwords would be readable."""
     if (settings.tls_cert is None) != (settings.tls_key is None):

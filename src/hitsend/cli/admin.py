@@ -23,9 +23,10 @@ from hitsend.credentials import (
     key_prefix,
     name_key,
     new_key,
+    new_token,
 )
 from hitsend.errors import NotFound, Refused
-from hitsend.settings import Loaded, Settings
+from hitsend.settings import Loaded, Settings, local_url
 from hitsend.store import COMMAND_LINE, AccountItem, KeyScope, Store, User
 from hitsend.store.keys import DEFAULT_SCOPES
 
@@ -110,6 +111,33 @@ def remove_second_factor(loaded: Loaded, name: Name, /) -> int:
     return 0
 
 
+@with_settings("data_dir", "host", "port")
+def reset_password(
+    loaded: Loaded,
+    name: Name,
+    /,
+    *,
+    link: Annotated[
+        bool,
+        Parameter(negative="", help="Print a link with which they choose a password themselves."),
+    ] = False,
+    revoke_keys: Annotated[
+        bool, Parameter(negative="", help="Delete their API keys, too. Not with --link.")
+    ] = False,
+    password_stdin: Annotated[
+        bool, Parameter(negative="", help="Read the new password from standard input.")
+    ] = False,
+) -> int:
+    if link:
+        stdout.write(asyncio.run(_create_reset_link(loaded.settings, name)))
+        print_note("Valid for one day, once. Put in the address under which people open hitsend.")
+        return 0
+    password = _password(password_stdin)
+    asyncio.run(_reset_password(loaded.settings, name, password, revokes_keys=revoke_keys))
+    print_note(f"{name} has a new password, and is signed out everywhere.")
+    return 0
+
+
 async def _list_accounts(settings: Settings) -> list[AccountItem]:
     async with open_store(settings) as store:
         return await store.accounts.list_accounts()
@@ -136,6 +164,34 @@ async def _remove_second_factor(settings: Settings, name: str) -> None:
         account = await _find_account(store, name)
         if not await store.second_factors.reset(account.id, COMMAND_LINE):
             raise Refused(f"{account.name} has no second factor.")
+
+
+async def _create_reset_link(settings: Settings, name: str) -> str:
+    token = new_token()
+    async with open_store(settings) as store:
+        account = await _find_enabled(store, name)
+        await store.password_resets.create(
+            account.id, hash_token(token), time.time() + DAY_S, admin=None, by=COMMAND_LINE
+        )
+    return f"{local_url(settings)}/#reset={token}"
+
+
+async def _reset_password(
+    settings: Settings, name: str, password: str, *, revokes_keys: bool
+) -> None:
+    async with open_store(settings) as store:
+        account = await _find_enabled(store, name)
+        password_hash = await hash_password(password, name=account.name)
+        await store.password_resets.set_password(
+            account.id, password_hash, revokes_keys=revokes_keys, by=COMMAND_LINE
+        )
+
+
+async def _find_enabled(store: Store, name: str) -> AccountItem:
+    account = await _find_account(store, name)
+    if account.is_disabled:
+        raise Refused(f"{account.name} is disabled. Run this first: hitsend admin enable {name}")
+    return account
 
 
 async def _find_account(store: Store, name: str) -> AccountItem:

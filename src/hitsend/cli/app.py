@@ -78,6 +78,10 @@ def _admin() -> App:
     admin.command(
         "hitsend.cli.admin:remove_second_factor", help="Let someone in who lost their phone."
     )
+    admin.command(
+        "hitsend.cli.admin:reset_password",
+        help="Set a new password for someone, or make a link with which they choose one.",
+    )
     admin.command("hitsend.cli.admin:create_key", help="Make an API key and print it, once.")
     return admin
 

@@ -29,11 +29,12 @@ from hitsend.store.erase_in_batches import (
 )
 from hitsend.store.groups import check_group
 from hitsend.store.invites import Invites
-from hitsend.store.keys import Keys, revoke_keys
+from hitsend.store.keys import Keys
+from hitsend.store.password_resets import replace_password
 from hitsend.store.rows import AccountItem, AccountRole
 from hitsend.store.schema import api_keys, conversations, sessions, turns, users
 from hitsend.store.sessions import Sessions
-from hitsend.store.users import Users, is_admin, is_enabled, user_not_found
+from hitsend.store.users import Users, is_admin, user_not_found
 
 LAST_SEEN = (
     select(func.max(sessions.c.last_seen_at))
@@ -90,20 +91,18 @@ class Accounts(Users, Sessions, Keys, Invites):
         *,
         revokes_keys: bool = False,
     ) -> None:
-        """Also revokes every session but this one, and all API keys if asked to."""
-        now, is_user = self._database.now(), users.c.id == user_id
-        query = update(users).where(is_user, is_enabled()).values(password_hash=password_hash)
-        if connection.execute(query).rowcount == 0:
-            raise user_not_found()
-        others = update(sessions).where(
-            sessions.c.user_id == user_id,
-            sessions.c.id != session_id,
-            sessions.c.revoked_at.is_(None),
+        """Also revokes every session but this one, open links to reset the password, and all API
+        keys if asked to."""
+        replace_password(
+            connection,
+            user_id,
+            password_hash,
+            PasswordChanged(user_id),
+            by,
+            self._database.now(),
+            kept_session_id=session_id,
+            revokes_keys=revokes_keys,
         )
-        connection.execute(others.values(revoked_at=now))
-        record(connection, PasswordChanged(user_id), by, now)
-        if revokes_keys:
-            revoke_keys(connection, api_keys.c.user_id == user_id, by, now)
 
     @writes
     def change_account(

@@ -87,6 +87,14 @@ class RecoveryCodeUsed(UserEvent, frozen=True):
     """In place of another second factor, which may be lost."""
 
 
+class ResetLinkCreated(UserEvent, frozen=True):
+    """A link with which the person can choose a new password."""
+
+
+class PasswordReset(UserEvent, frozen=True):
+    method: Literal["link", "command line"]
+
+
 # Accounts
 
 
@@ -289,6 +297,8 @@ AnyAuditEvent: TypeAlias = (
     | SecondFactorRemoved
     | RecoveryCodesReplaced
     | RecoveryCodeUsed
+    | ResetLinkCreated
+    | PasswordReset
     | AccountCreated
     | AccountRenamed
     | RoleChanged

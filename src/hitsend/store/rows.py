@@ -117,6 +117,18 @@ class Invite(msgspec.Struct, frozen=True):
     """The name of the person who used it."""
 
 
+class Reset(msgspec.Struct, frozen=True):
+    """A password reset, as its person sees it."""
+
+    id: str
+    made_by: str
+    """The administrator's name, or empty for the command line."""
+    created_at: float
+    expires_at: float
+    used_at: float | None
+    seen_at: float | None
+
+
 class ConversationItem(msgspec.Struct, frozen=True):
     """A conversation in the list."""
 

@@ -34,7 +34,7 @@ from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0013"
+HEAD = "0014"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")
@@ -154,6 +154,27 @@ class InviteColumns(TypedColumns):
 
 
 invites = Table("invites", metadata, InviteColumns)
+
+
+class PasswordResetColumns(TypedColumns):
+    id: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
+    token_hash: Named[str | None] = Column(Text, unique=True)
+    """None where the command line set the password itself."""
+    created_by: Named[str | None] = Column(
+        Text, ForeignKey("users.id", ondelete="SET NULL"), index=True
+    )
+    made_by: Named[str] = Column(Text)
+    """The administrator's name at the time, which stays when their account is deleted."""
+    created_at: Named[float]
+    expires_at: Named[float]
+    used_at: Named[float | None]
+    revoked_at: Named[float | None]
+    seen_at: Named[float | None]
+    """When the person said that they have read about it."""
+
+
+password_resets = Table("password_resets", metadata, PasswordResetColumns)
 
 
 class FolderColumns(TypedColumns):

@@ -23,6 +23,7 @@ from hitsend.store.limits import Limits
 from hitsend.store.log_packing import LogPacking
 from hitsend.store.memories import Memories
 from hitsend.store.migrate import migrate
+from hitsend.store.password_resets import PasswordResets
 from hitsend.store.prices import Prices
 from hitsend.store.profiles import Profiles
 from hitsend.store.prompts import Prompts
@@ -55,6 +56,7 @@ class Store:
     prompts: Prompts
     experiments: Experiments
     audit: Audit
+    password_resets: PasswordResets
     profiles: Profiles
     memories: Memories
     exchanges: Exchanges
@@ -89,6 +91,7 @@ class Store:
         self.prompts = Prompts(database)
         self.experiments = Experiments(database, self.prompts)
         self.audit = Audit(database)
+        self.password_resets = PasswordResets(database)
         self.profiles = Profiles(database)
         self.memories = Memories(database)
         self.exchanges = Exchanges(database)

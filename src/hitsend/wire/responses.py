@@ -124,6 +124,21 @@ class CreatedInvite(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
+class CreatedReset(msgspec.Struct, frozen=True, kw_only=True):
+    """A link with which one person can choose a new password."""
+
+    path: str
+    """Never shown again."""
+    expires_at: float
+
+
+class ResetCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose password a link resets."""
+
+    name: str
+    num_keys: int
+
+
 class Person(msgspec.Struct, frozen=True, kw_only=True):
     """An account in the administrator's list."""
 

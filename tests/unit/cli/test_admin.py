@@ -98,6 +98,34 @@ def test_a_data_folder_that_cannot_be_made_is_one_sentence(
     assert "Traceback" not in said
 
 
+async def test_a_password_is_reset_from_standard_input_or_by_a_link(
+    hitsend: Hitsend, tmp_path: Path
+) -> None:
+    create_user(hitsend, tmp_path, "ann")
+    place = ("--data-dir", str(tmp_path))
+    key = hitsend("admin", "create-key", "ann", *place).stdout.strip()
+    reset = ("admin", "reset-password", "ann", *place)
+    assert "easy to guess" in hitsend(*reset, "--password-stdin", stdin="ann12345\n").stderr
+    done = hitsend(*reset, "--password-stdin", "--revoke-keys", stdin="another long one\n")
+    assert "signed out everywhere" in done.stderr
+    made = hitsend(*reset, "--link", "--port", "9000")
+    address, _, token = made.stdout.strip().partition("/#reset=")
+    assert address == "http://127.0.0.1:9000"
+    assert "no account" in hitsend("admin", "reset-password", "bob", *place, "--link").stderr
+    hitsend("admin", "create-user", "bob", "--password-stdin", *place, stdin=PASSWORD)
+    hitsend("admin", "disable", "bob", *place)
+    assert "admin enable" in hitsend("admin", "reset-password", "bob", *place, "--link").stderr
+    store = await Store.open(tmp_path / "hitsend.db")
+    found = await store.accounts.find_by_name("ann")
+    assert found is not None
+    assert await verify_password("another long one", found[1])
+    assert await store.accounts.find_by_key(hash_token(key)) is None
+    assert (await store.password_resets.check(hash_token(token)))[0].name == "ann"
+    resets = await store.password_resets.list(found[0].id)
+    await store.close()
+    assert [(one.made_by, one.used_at is None) for one in resets] == [("", True), ("", False)]
+
+
 def test_users_are_listed_disabled_and_enabled(hitsend: Hitsend, tmp_path: Path) -> None:
     create_user(hitsend, tmp_path, "ann")
     create_user(hitsend, tmp_path, "bob")

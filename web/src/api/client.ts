@@ -22,6 +22,10 @@ export class Api extends HttpClient {
 	signIn = (name: string, password: string) => this.#signIn('accounts/sign-in', { name, password });
 	signUp = (invite: string, name: string, password: string) =>
 		this.#signIn('accounts/sign-up', { invite, name, password });
+	checkResetLink = (token: string) =>
+		this.requestJson<wire.ResetCheck>('POST', 'accounts/reset/check', { token });
+	resetPassword = (token: string, password: string, revokesKeys: boolean) =>
+		this.change('POST', 'accounts/reset', { token, password, revokes_keys: revokesKeys });
 	signOut = () => this.change('POST', 'accounts/sign-out');
 
 	rename = async (name: string) =>
@@ -29,6 +33,8 @@ export class Api extends HttpClient {
 	changePassword = (current: string, next: string) =>
 		this.change('POST', 'me/password', { current, new: next });
 	deleteAccount = (password: string) => this.change('DELETE', 'me', { password });
+	listResets = () => this.requestItems<wire.Reset>('me/password-resets');
+	markResetsSeen = () => this.change('POST', 'me/password-resets/seen');
 	listSessions = () => this.requestItems<wire.BrowserSession>('sessions');
 	endSession = (id: string) => this.change('DELETE', `sessions/${id}`);
 
@@ -49,6 +55,8 @@ export class Api extends HttpClient {
 	listPeople = () => this.requestItems<wire.Person>('people');
 	changePerson = (id: string, change: wire.PersonChange) =>
 		this.change('PATCH', `people/${id}`, change);
+	createResetLink = (id: string) =>
+		this.requestJson<wire.CreatedReset>('POST', `people/${id}/reset-password`);
 	deletePerson = (id: string) => this.change('DELETE', `people/${id}`);
 
 	getRules = () => this.requestJson<wire.ServerRules>('GET', 'rules');

@@ -78,6 +78,8 @@ export type AuditEvent =
 	| SecondFactorRemoved
 	| RecoveryCodesReplaced
 	| RecoveryCodeUsed
+	| ResetLinkCreated
+	| PasswordReset
 	| AccountCreated
 	| AccountRenamed
 	| RoleChanged
@@ -312,6 +314,11 @@ export interface CreatedKey {
 	scopes: ('admin' | 'chat' | 'read')[];
 	expires_at: number | null;
 	key: string;
+}
+
+export interface CreatedReset {
+	path: string;
+	expires_at: number;
 }
 
 export interface CreatedVersion {
@@ -841,6 +848,12 @@ export interface PasswordChanged {
 	user_id: string;
 }
 
+export interface PasswordReset {
+	kind: 'PasswordReset';
+	user_id: string;
+	method: 'command line' | 'link';
+}
+
 export interface Percentiles {
 	p50: number | null;
 	p95: number | null;
@@ -1058,6 +1071,25 @@ export interface ReplyFrame {
 export interface Report {
 	experiment: Experiment;
 	outcome: Outcome;
+}
+
+export interface Reset {
+	id: string;
+	made_by: string;
+	created_at: number;
+	expires_at: number;
+	used_at: number | null;
+	seen_at: number | null;
+}
+
+export interface ResetCheck {
+	name: string;
+	num_keys: number;
+}
+
+export interface ResetLinkCreated {
+	kind: 'ResetLinkCreated';
+	user_id: string;
 }
 
 export interface ResumeBody {

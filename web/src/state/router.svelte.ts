@@ -1,7 +1,7 @@
 /**
  * The address bar: `/` a new chat, `/c/<id>` a conversation, `/invite/<token>` a sign-up,
  * `/share/<id>` a shared conversation, `/tokens` the tokenizer. The hash opens the settings
- * (`#settings/<section>`) or scrolls to a message (`#message/<id>`).
+ * (`#settings/<section>`), scrolls to a message (`#message/<id>`) or resets a password (`#reset=…`).
  */
 export class Router {
 	path = $state(location.pathname);
@@ -15,6 +15,8 @@ export class Router {
 	isAtTokens = $derived(this.path === '/tokens');
 	/** The open section of the settings, or null. */
 	section = $derived(/^#settings\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
+	/** Of a link that resets a password. In the hash, which browsers send to no server. */
+	resetToken = $derived(/^#reset=([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 	messageId = $derived(/^#message\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 
 	constructor() {

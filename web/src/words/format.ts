@@ -5,6 +5,11 @@ export function formatDate(seconds: number): string {
 	return new Date(seconds * 1_000).toLocaleDateString(getLanguage(), { dateStyle: 'medium' });
 }
 
+export function formatDateTime(seconds: number): string {
+	const style = { dateStyle: 'medium', timeStyle: 'short' } as const;
+	return new Date(seconds * 1_000).toLocaleString(getLanguage(), style);
+}
+
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 	['day', 86_400],
 	['hour', 3_600],

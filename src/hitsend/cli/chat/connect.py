@@ -16,7 +16,7 @@ from hitsend.cli.output import print_note
 from hitsend.client import Client
 from hitsend.credentials import hash_token
 from hitsend.errors import NotFound, Refused, Unauthenticated
-from hitsend.settings import Settings, is_loopback
+from hitsend.settings import Settings, is_loopback, local_url
 from hitsend.store import Store, User
 
 KEY_LABEL = "terminal"
@@ -86,12 +86,6 @@ async def _server_url(settings: Settings, given_url: str | None) -> AsyncIterato
     print_note("No server is running: starting one for this chat.")
     async with run_server(settings) as own_url:
         yield own_url
-
-
-def local_url(settings: Settings) -> str:
-    scheme = "https" if settings.tls_cert else "http"
-    host = settings.host if is_loopback(settings.host) else "127.0.0.1"
-    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
 async def is_hitsend(url: str) -> bool:

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import msgspec
 
-from hitsend.cli.chat.connect import is_hitsend, local_url
+from hitsend.cli.chat.connect import is_hitsend
 from hitsend.cli.doctor.installation import Check, Finding
 from hitsend.engine.contract import Engine, Finished
 from hitsend.engine.models.catalogue import Catalogue
@@ -20,7 +20,7 @@ from hitsend.messages import Message, Sampling, Text
 from hitsend.prompts.picker import check_instructions
 from hitsend.server.app import build_engine
 from hitsend.server.local_risks import find_local_risks
-from hitsend.settings import Settings, check_binding
+from hitsend.settings import Settings, check_binding, local_url
 from hitsend.store import Store
 from hitsend.store.schema import HEAD
 

@@ -49,7 +49,7 @@ async def change_user(call: Call) -> Response:
     if not changes:
         raise Refused("Nothing was given to change.")
     # Administrators may change their own group: they cannot lock themselves out with that.
-    user_id = call.path_param("user_id") if changes.keys() == {"group_id"} else _other_user_id(call)
+    user_id = call.path_param("user_id") if changes.keys() == {"group_id"} else other_user_id(call)
     await call.app.services.store.accounts.change_account(user_id, by=call.actor, **changes)
     if change.is_disabled is True:  # which also revoked the sessions of the user's streams
         await call.app.runner.stop(user_id)
@@ -60,11 +60,11 @@ async def change_user(call: Call) -> Response:
 async def delete_user(call: Call) -> Response:
     """Delete a user's account and everything in it, permanently."""
     store, runner = call.app.services.store, call.app.runner
-    await erase_account(store, runner, _other_user_id(call), call.actor)
+    await erase_account(store, runner, other_user_id(call), call.actor)
     return Response(status_code=NO_CONTENT)
 
 
-def _other_user_id(call: Call) -> str:
+def other_user_id(call: Call) -> str:
     user_id = call.path_param("user_id")
     if user_id == call.user_id:
         raise Refused("This is your own account: see your settings.", param="user_id")

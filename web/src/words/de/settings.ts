@@ -55,6 +55,16 @@ export const settings: Words['settings'] = {
 		passwordWrong: 'Das ist nicht dein Passwort.',
 		changePassword: 'Passwort ändern',
 		passwordChanged: 'Dein Passwort ist geändert. Deine anderen Browser sind abgemeldet.',
+		resets: {
+			title: 'Zurückgesetzte Passwörter',
+			about:
+				'Links, mit denen dein Passwort zurückgesetzt werden konnte. Niemand kann sie aus dieser Liste entfernen.',
+			byAdmin: (name) => `Link von ${name}`,
+			byCommand: 'Auf der Kommandozeile des Servers',
+			made: (when) => `angelegt ${when}`,
+			used: (when) => `benutzt ${when}`,
+			unused: 'nicht benutzt'
+		},
 		sessions: 'Wo du angemeldet bist',
 		sessionsAbout: (days) =>
 			`Ein Browser bleibt ${many(days, 'Tag', 'Tage')} lang angemeldet. Melde ab, was du nicht kennst.`,
@@ -288,6 +298,12 @@ export const settings: Words['settings'] = {
 		makeMember: 'Zum Mitglied machen',
 		disable: 'Sperren',
 		enable: 'Entsperren',
+		reset: 'Passwort zurücksetzen …',
+		resetTitle: (name) => `Das Passwort von ${name} zurücksetzen?`,
+		resetAbout:
+			'Du bekommst einen Link, den du der Person schickst. Damit wählt sie ein neues Passwort: einmal, innerhalb eines Tages. Ihr jetziges Passwort gilt bis dahin weiter, frühere Links gelten nicht mehr. Sie erfährt, dass du ihn angelegt hast, und es steht im Protokoll.',
+		resetAction: 'Link anlegen',
+		resetOnce: 'Schicke diesen Link nur dieser Person. Er wird nur dieses eine Mal gezeigt.',
 		remove: 'Löschen',
 		nowAdmin: (name) => `${name} gehört jetzt zur Administration.`,
 		nowMember: (name) => `${name} ist jetzt Mitglied.`,

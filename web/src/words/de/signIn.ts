@@ -28,7 +28,31 @@ export const signIn: Words['signIn'] = {
 		title: 'Anmelden',
 		about: 'Noch kein Konto? Bitte deine Administration um einen Einladungslink.',
 		action: 'Anmelden',
-		nameMissing: 'Gib deinen Namen ein.'
+		nameMissing: 'Gib deinen Namen ein.',
+		forgot: 'Passwort vergessen?',
+		forgotAbout:
+			'Bitte die Administration dieses Servers um einen Link zum Zurücksetzen. Sie legt ihn in den Einstellungen unter „Personen“ an.',
+		forgotServer: 'Wer den Server betreibt, kann auch diesen Befehl benutzen:'
+	},
+	reset: {
+		title: 'Ein neues Passwort wählen',
+		about: (name) =>
+			`Für das Konto ${name}. Überall sonst wirst du abgemeldet. Der Link gilt einmal.`,
+		password: 'Neues Passwort',
+		revokeKeys: 'Auch meine API-Schlüssel löschen',
+		keysAbout: (count) =>
+			`${count === 1 ? 'Es gibt einen Schlüssel.' : `Es gibt ${count} Schlüssel.`} Lösche sie, wenn jemand anders sie gesehen haben könnte. Programme, die sie benutzen, funktionieren dann nicht mehr.`,
+		action: 'Passwort speichern',
+		over: 'Dieser Link gilt nicht oder nicht mehr. Bitte um einen neuen.',
+		other: 'Zu hitsend'
+	},
+	resetNotice: {
+		title: 'Dein Passwort wurde zurückgesetzt',
+		byAdmin: (when, name) => `Am ${when}, mit einem Link von ${name}.`,
+		byCommand: (when) => `Am ${when}, auf der Kommandozeile des Servers.`,
+		about:
+			'Warst du das nicht, dann konnte sich jemand anders als du anmelden: Ändere dein Passwort, und frag nach, wer den Link angelegt hat. Unter Einstellungen, Konto stehen alle Zurücksetzungen.',
+		action: 'Gelesen'
 	},
 	signUp: {
 		title: 'Du bist eingeladen',

@@ -54,6 +54,16 @@ export const settings = {
 		passwordWrong: 'This is not your password.',
 		changePassword: 'Change password',
 		passwordChanged: 'Your password is changed. Your other browsers are signed out.',
+		resets: {
+			title: 'Password resets',
+			about:
+				'Links with which your password could be reset. Nobody can remove them from this list.',
+			byAdmin: (name: string) => `Link made by ${name}`,
+			byCommand: 'On the command line of the server',
+			made: (when: string) => `made ${when}`,
+			used: (when: string) => `used ${when}`,
+			unused: 'not used'
+		},
 		sessions: 'Where you are signed in',
 		sessionsAbout: (days: number) =>
 			`A browser stays signed in for ${many(days, 'day', 'days')}. Sign out any you do not know.`,
@@ -273,6 +283,12 @@ export const settings = {
 		makeMember: 'Make member',
 		disable: 'Disable',
 		enable: 'Enable',
+		reset: 'Reset password…',
+		resetTitle: (name: string) => `Reset the password of ${name}?`,
+		resetAbout:
+			'You get a link to send to them. With it they choose a new password: once, within a day. Their present password works until then, and earlier links stop working. They are told that you made it, and it is in the log.',
+		resetAction: 'Make link',
+		resetOnce: 'Send this link to this person only. It is shown only this once.',
 		remove: 'Delete',
 		nowAdmin: (name: string) => `${name} is an administrator now.`,
 		nowMember: (name: string) => `${name} is a member now.`,

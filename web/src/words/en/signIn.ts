@@ -26,7 +26,31 @@ export const signIn = {
 		title: 'Sign in',
 		about: 'No account yet? Ask your administrator for an invitation link.',
 		action: 'Sign in',
-		nameMissing: 'Type your name.'
+		nameMissing: 'Type your name.',
+		forgot: 'Forgot your password?',
+		forgotAbout:
+			'Ask an administrator of this server for a link to reset it. They make one in the settings, under People.',
+		forgotServer: 'Whoever runs the server can also use the command'
+	},
+	reset: {
+		title: 'Choose a new password',
+		about: (name: string) =>
+			`For the account ${name}. You are signed out everywhere else. The link works once.`,
+		password: 'New password',
+		revokeKeys: 'Delete my API keys, too',
+		keysAbout: (count: number) =>
+			`${count === 1 ? 'There is one key.' : `There are ${count} keys.`} Delete them if somebody else may have seen them. Programs that use them stop working.`,
+		action: 'Save password',
+		over: 'This link is not valid, or not any more. Ask for a new one.',
+		other: 'Go to hitsend'
+	},
+	resetNotice: {
+		title: 'Your password was reset',
+		byAdmin: (when: string, name: string) => `On ${when}, with a link that ${name} made.`,
+		byCommand: (when: string) => `On ${when}, on the command line of the server.`,
+		about:
+			'If that was not you, somebody else could sign in as you: change your password, and ask whoever made the link. Settings, Account lists all resets.',
+		action: 'I have read this'
 	},
 	signUp: {
 		title: 'You are invited',
