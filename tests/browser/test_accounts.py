@@ -1,10 +1,13 @@
 """Signing up, in and out, and the separation of accounts."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 
 from playwright.sync_api import expect
-from tests.browser.world import PASSWORD, Person
+from tests.browser.world import PASSWORD, ROOT, Person, Server
 
 
 def test_the_first_visitor_becomes_the_administrator(new_person: Callable[[], Person]) -> None:
@@ -14,6 +17,35 @@ def test_the_first_visitor_becomes_the_administrator(new_person: Callable[[], Pe
     person.create_account("ada")
 
     expect(person.open_settings()).to_contain_text("Signed in as ada, administrator.")
+
+
+def test_a_visitor_through_a_proxy_needs_the_setup_link(
+    new_person: Callable[[], Person], server: Server
+) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "hitsend", "admin", "setup-link"]
+        + ["--data-dir", str(server.data_dir), "--port", str(server.port)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        check=True,
+    )
+    link = made.stdout.strip()
+    stranger, owner = new_person(), new_person()
+    for person in (stranger, owner):
+        person.page.set_extra_http_headers({"x-forwarded-for": "192.0.2.7"})
+    stranger.visit("/#setup=guess")
+    stranger.page.get_by_label("Name").fill("eve")
+    stranger.page.get_by_label("Password").fill(PASSWORD)
+    stranger.button("Create account").click()
+    expect(stranger.page.get_by_role("alert")).to_contain_text("not the setup token")
+    expect(stranger.page.get_by_label("Setup token")).to_be_visible()
+    owner.visit(link.removeprefix(server.url))
+    expect(owner.page.get_by_label("Setup token")).to_have_count(0)
+    owner.create_account("ada")
+
+    expect(owner.open_settings()).to_contain_text("Signed in as ada, administrator.")
+    assert "setup" not in owner.page.url
 
 
 def test_signing_out_ends_the_session_until_the_next_sign_in(ada: Person) -> None:

@@ -112,6 +112,13 @@ def remove_second_factor(loaded: Loaded, name: Name, /) -> int:
 
 
 @with_settings("data_dir", "host", "port")
+def setup_link(loaded: Loaded) -> int:
+    stdout.write(asyncio.run(_read_setup_link(loaded.settings)))
+    print_note("It works once. Put in the address under which people open hitsend.")
+    return 0
+
+
+@with_settings("data_dir", "host", "port")
 def reset_password(
     loaded: Loaded,
     name: Name,
@@ -164,6 +171,13 @@ async def _remove_second_factor(settings: Settings, name: str) -> None:
         account = await _find_account(store, name)
         if not await store.second_factors.reset(account.id, COMMAND_LINE):
             raise Refused(f"{account.name} has no second factor.")
+
+
+async def _read_setup_link(settings: Settings) -> str:
+    async with open_store(settings) as store:
+        if not (await store.setup.state()).needs_first_account:
+            raise Refused("There are accounts already. See: hitsend admin list")
+        return f"{local_url(settings)}/#setup={await store.setup.token()}"
 
 
 async def _create_reset_link(settings: Settings, name: str) -> str:

@@ -79,6 +79,9 @@ def _admin() -> App:
         "hitsend.cli.admin:remove_second_factor", help="Let someone in who lost their phone."
     )
     admin.command(
+        "hitsend.cli.admin:setup_link", help="Print the link that makes the first account."
+    )
+    admin.command(
         "hitsend.cli.admin:reset_password",
         help="Set a new password for someone, or make a link with which they choose one.",
     )

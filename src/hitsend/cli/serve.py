@@ -17,11 +17,10 @@ def serve(loaded: Loaded) -> int:
     from hitsend.server.serve import serve as serve_until_stopped
 
     os.umask(PRIVATE_UMASK)
-    is_first_start = not loaded.settings.database.exists()
 
-    def announce(address: str) -> None:
-        if is_first_start:
-            print_note("The first person to open the page makes the administrator's account.")
+    def announce(address: str, setup: str | None) -> None:
+        if setup is not None:
+            print_note(setup)
         stdout.write(f"hitsend is at {address}")
 
     _run(serve_until_stopped(loaded.settings, announce=announce))

@@ -100,6 +100,7 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
         stack.enter_context(lock_data_dir(settings.data_dir))
         store = await Store.open(settings.database, settings.sync)
         stack.push_async_callback(store.close)
+        await store.setup.note_accounts()
         engine = engine or build_engine(settings)
         stack.push_async_callback(engine.close)
         runner = Runner(store, settings.max_turns)

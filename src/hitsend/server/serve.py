@@ -18,6 +18,7 @@ import uvicorn
 
 from hitsend.logs import configure_logs
 from hitsend.server.app import App, open_app
+from hitsend.server.auth.first_account import describe_setup
 from hitsend.server.dispatch import build_asgi_app
 from hitsend.server.edge.connection import connection_class
 from hitsend.server.edge.connection_limits import ConnectionLimits
@@ -41,20 +42,31 @@ GC_THRESHOLDS = (20_000, 20, 100)
 140 ms."""
 
 
-async def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
-    """Serves until SIGINT or SIGTERM. Calls `announce` with the address once it can be opened."""
+async def serve(settings: Settings, *, announce: Callable[[str, str | None], None]) -> None:
+    """Serves until SIGINT or SIGTERM. Calls `announce` with the address once it can be opened, and
+    with what to say where there is no account yet."""
     configure_logs(settings.log_level, settings.log_format)
     signals = _Signals()
     gc.freeze()  # imported modules live as long as the process: the collector need not scan them
     gc.set_threshold(*GC_THRESHOLDS)
     async with open_app(settings) as app, listen(app) as address:
-        announce(address)
+        announce(address, await describe_first_account(app, address))
         for risk in find_local_risks(settings):
             log.warning("%s", risk)
         gc.freeze()  # and so do the app's parts
         await signals.first.wait()
         await _run_unless(signals.second, app.runner.drain(settings.drain_s))
         await app.runner.close()  # ends the turns, and so the streams that follow them
+
+
+async def describe_first_account(app: App, address: str) -> str | None:
+    """Returns what to tell whoever starts a server without accounts: the link to make the first."""
+    store, settings = app.services.store, app.services.settings
+    setup = await store.setup.state()
+    if not setup.needs_first_account:
+        return None
+    link = f"{address}/#setup={await store.setup.token()}"
+    return describe_setup(setup, str(settings.database), link)
 
 
 @asynccontextmanager

@@ -1,6 +1,8 @@
 """Accounts: users with their sessions, API keys and invites, and what an administrator does with
 them. Start at `Accounts`; each kind of credential has its own file."""
 
+from functools import partial
+
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, Row, delete, func, select, update
 
@@ -34,6 +36,7 @@ from hitsend.store.password_resets import replace_password
 from hitsend.store.rows import AccountItem, AccountRole
 from hitsend.store.schema import api_keys, conversations, sessions, turns, users
 from hitsend.store.sessions import Sessions
+from hitsend.store.setup import forget_deleted_accounts
 from hitsend.store.users import Users, is_admin, user_not_found
 
 LAST_SEEN = (
@@ -164,6 +167,8 @@ class Accounts(Users, Sessions, Keys, Invites):
         await erase_memories(self._database, memories.c.user_id == user_id)
         await self._database.write(lambda connection: erase_names(connection, user_id))
         await erase_in_batches(self._database, delete(users).where(users.c.id == user_id))
+        forget = partial(forget_deleted_accounts, database=self._database.path)
+        await self._database.write(forget)
 
     def _disable(self, connection: Connection, user_id: str) -> None:
         now = self._database.now()

@@ -30,6 +30,7 @@ from hitsend.store.prompts import Prompts
 from hitsend.store.schema import meta
 from hitsend.store.search_index import SearchIndex
 from hitsend.store.second_factors import SecondFactorStore
+from hitsend.store.setup import Setup
 from hitsend.store.shares import Shares
 from hitsend.store.storage import Storage
 from hitsend.store.summaries import Summaries
@@ -47,6 +48,7 @@ class Store:
     folders: Folders
     imports: Imports
     search_index: SearchIndex
+    setup: Setup
     shares: Shares
     turns: Turns
     ledger: Ledger
@@ -83,6 +85,7 @@ class Store:
         self.folders = Folders(database)
         self.imports = Imports(database)
         self.search_index = SearchIndex(database)
+        self.setup = Setup(database)
         self.shares = Shares(database)
         self.limits = Limits(database)
         self.ledger = Ledger(database, self.limits)

@@ -16,6 +16,7 @@ from hitsend.store.audit_events import (
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.rows import AccountRole, User
 from hitsend.store.schema import users
+from hitsend.store.setup import finish_setup
 
 USER_COLUMNS = (users.c.id, users.c.name, users.c.role)
 
@@ -35,7 +36,9 @@ class Users:
         """Creates the first administrator. Raises Conflict if there is an account already."""
         if connection.scalar(select(users.c.id).where(is_enabled()).limit(1)) is not None:
             raise Conflict("There is an admin account already. Sign in, or ask for an invite.")
-        return self._create(connection, name, password_hash, "admin", by)
+        user = self._create(connection, name, password_hash, "admin", by)
+        finish_setup(connection, self._database.path)
+        return user
 
     @writes
     def create(

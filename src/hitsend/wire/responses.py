@@ -25,6 +25,10 @@ class Items(msgspec.Struct, frozen=True):
 
 class FirstAccountCheck(msgspec.Struct, frozen=True):
     needs_first_account: bool
+    needs_setup_token: bool
+    """The first account is made only with the token that the server printed at its start."""
+    is_database_lost: bool
+    """There were accounts, and the database is missing or empty."""
     version: str
     """The server's."""
 

@@ -126,6 +126,20 @@ async def test_a_password_is_reset_from_standard_input_or_by_a_link(
     assert [(one.made_by, one.used_at is None) for one in resets] == [("", True), ("", False)]
 
 
+async def test_the_setup_link_is_the_same_until_there_is_an_account(
+    hitsend: Hitsend, tmp_path: Path
+) -> None:
+    place = ("--data-dir", str(tmp_path), "--port", "9000")
+    first, again = [hitsend("admin", "setup-link", *place).stdout for _ in range(2)]
+    assert first == again
+    assert first.startswith("http://127.0.0.1:9000/#setup=")
+    store = await Store.open(tmp_path / "hitsend.db")
+    assert first.strip().endswith(f"#setup={await store.setup.token()}")
+    await store.close()
+    create_user(hitsend, tmp_path, "ann")
+    assert "accounts already" in hitsend("admin", "setup-link", *place).stderr
+
+
 def test_users_are_listed_disabled_and_enabled(hitsend: Hitsend, tmp_path: Path) -> None:
     create_user(hitsend, tmp_path, "ann")
     create_user(hitsend, tmp_path, "bob")

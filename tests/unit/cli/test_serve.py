@@ -31,13 +31,42 @@ def test_it_ends_cleanly_when_asked_to(
     assert "Traceback" not in said
 
 
-def test_the_first_start_says_who_becomes_the_administrator(
+def test_every_start_without_accounts_prints_the_link_that_makes_the_first(
     serve: Callable[..., Any], tmp_path: Path
 ) -> None:
-    for is_first in (True, False):
-        process = serve("--data-dir", str(tmp_path)).process
-        process.terminate()
-        assert ("administrator" in process.communicate(timeout=20)[1]) is is_first
+    first, again = [said_at_start(serve("--data-dir", str(tmp_path))) for _ in range(2)]
+    token = first.partition("/#setup=")[2]
+    assert "administrator" in first
+    assert token == again.partition("/#setup=")[2] != ""
+    server = serve("--data-dir", str(tmp_path))
+    account = {"name": "ann", "password": "correct horse", "setup_token": token.strip()}
+    address = f"{server.url}/backend-api/accounts/first"
+    behind_a_proxy = {"x-forwarded-for": "192.0.2.7"}
+    made = httpx2.post(address, json=account, headers=behind_a_proxy, trust_env=False)
+    assert made.status_code == 201
+    assert "setup=" in said_at_start(server)
+    assert "setup=" not in said_at_start(serve("--data-dir", str(tmp_path)))
+
+
+def test_a_start_without_the_database_it_had_says_to_restore_a_backup(
+    serve: Callable[..., Any], hitsend: Hitsend, data_dir: Path
+) -> None:
+    assert "setup=" not in said_at_start(serve("--data-dir", str(data_dir)))
+    for file in data_dir.glob("hitsend.db*"):
+        file.unlink()
+    place = ("--data-dir", str(data_dir), "--engine", "scripted", "--port", "1")
+    assert "is missing." in hitsend("doctor", *place).stdout
+    said = said_at_start(serve("--data-dir", str(data_dir)))
+    assert f"the database {data_dir / 'hitsend.db'} is missing or empty" in said
+    assert "restore a backup" in said
+    assert "are gone." in hitsend("doctor", *place).stdout
+
+
+def said_at_start(server: Any) -> str:
+    """Stops the server, and returns what it said on standard error."""
+    server.process.terminate()
+    said: str = server.process.communicate(timeout=20)[1]
+    return said
 
 
 def test_a_port_that_is_taken_is_one_sentence(hitsend: Hitsend, tmp_path: Path) -> None:

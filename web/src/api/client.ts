@@ -15,10 +15,9 @@ export class Api extends HttpClient {
 	/** Aborts telemetry that would keep a Send waiting. */
 	#telemetry = new AbortController();
 
-	needsFirstAccount = async () =>
-		(await this.requestJson<wire.FirstAccountCheck>('GET', 'accounts/check')).needs_first_account;
-	createFirstAccount = (name: string, password: string) =>
-		this.#signIn('accounts/first', { name, password });
+	checkFirstAccount = () => this.requestJson<wire.FirstAccountCheck>('GET', 'accounts/check');
+	createFirstAccount = (name: string, password: string, setupToken: string) =>
+		this.#signIn('accounts/first', { name, password, setup_token: setupToken });
 	signIn = (name: string, password: string) => this.#signIn('accounts/sign-in', { name, password });
 	signUp = (invite: string, name: string, password: string) =>
 		this.#signIn('accounts/sign-up', { invite, name, password });

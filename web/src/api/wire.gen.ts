@@ -445,6 +445,8 @@ export interface FinishDetails {
 
 export interface FirstAccountCheck {
 	needs_first_account: boolean;
+	needs_setup_token: boolean;
+	is_database_lost: boolean;
 	version: string;
 }
 

@@ -47,5 +47,6 @@ export function assignFailure(failure: Failure, t: Words): Problems {
 	if (failure.param === 'password') return { password: sentence };
 	if (failure.param === 'invite') return { both: t.signIn.inviteOver };
 	if (failure.param === 'token') return { both: t.signIn.reset.over };
+	if (failure.param === 'setup_token') return { both: t.signIn.first.tokenWrong };
 	return { both: failure.code === 'unauthenticated' ? t.signIn.wrong : sentence };
 }

@@ -17,6 +17,8 @@ export class Router {
 	section = $derived(/^#settings\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 	/** Of a link that resets a password. In the hash, which browsers send to no server. */
 	resetToken = $derived(/^#reset=([\w-]+)$/.exec(this.hash)?.[1] ?? null);
+	/** Of the link that makes the first account. */
+	setupToken = $derived(/^#setup=([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 	messageId = $derived(/^#message\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 
 	constructor() {

@@ -2,7 +2,7 @@
 import { tick } from 'svelte';
 import type { Api } from '$/api/client';
 import { ApiError, Unreachable } from '$/api/http';
-import type { Me } from '$/api/wire';
+import type { FirstAccountCheck, Me } from '$/api/wire';
 
 /** After this time without an answer the server counts as unreachable. */
 const TIMEOUT_MS = 8_000;
@@ -11,6 +11,8 @@ const KEPT_KEYS = new Set(['hitsend.preferences', 'hitsend.model']);
 
 export class Session {
 	user = $state.raw<Me['user'] | null>(null);
+	/** Whether the first account has to be made, and how, as the server said last. */
+	firstAccount = $state.raw<FirstAccountCheck | null>(null);
 	state = $state<'checking' | 'unreachable' | 'no_accounts' | 'ready'>('checking');
 
 	#api: Api;
@@ -34,8 +36,8 @@ export class Session {
 		return this.#checking;
 	}
 
-	createFirstAccount = (name: string, password: string) =>
-		this.#enter(this.#api.createFirstAccount(name, password));
+	createFirstAccount = (name: string, password: string, setupToken: string) =>
+		this.#enter(this.#api.createFirstAccount(name, password, setupToken));
 
 	signIn = (name: string, password: string) => this.#enter(this.#api.signIn(name, password));
 
@@ -77,7 +79,8 @@ export class Session {
 		}, TIMEOUT_MS);
 		try {
 			this.user = await this.#api.getMe();
-			const hasNoAccounts = this.user === null && (await this.#api.needsFirstAccount());
+			if (this.user === null) this.firstAccount = await this.#api.checkFirstAccount();
+			const hasNoAccounts = this.user === null && this.firstAccount?.needs_first_account;
 			this.state = hasNoAccounts ? 'no_accounts' : 'ready';
 		} catch (error) {
 			if (!(error instanceof Unreachable || error instanceof ApiError)) throw error;

@@ -23,8 +23,10 @@ from hitsend.server.local_risks import find_local_risks
 from hitsend.settings import Settings, check_binding, local_url
 from hitsend.store import Store
 from hitsend.store.schema import HEAD
+from hitsend.store.setup import had_accounts
 
 MIN_FREE_BYTES = 2_000_000_000
+LOST = "There were accounts here: restore a backup of it. See docs/people.md."
 ENGINE_S = 90.0
 NUM_POLLS, POLL_S = 100, 0.1
 PARITY_FIX = "Another model may do better. Its chat template is one hitsend cannot take apart."
@@ -76,16 +78,21 @@ async def check_protection(settings: Settings) -> Finding:
 
 async def check_database(settings: Settings) -> Finding:
     if not settings.database.exists():
+        if had_accounts(settings.database):
+            return Finding("fail", f"{settings.database} is missing.", LOST)
         return Finding("ok", "There is no database yet: the first start makes it")
     try:
         store = await Store.open(settings.database, settings.sync)
         try:
             await store.check()
             num_accounts = await store.accounts.count_enabled()
+            is_lost = (await store.setup.state()).is_database_lost
         finally:
             await store.close()
     except HitsendError as error:
         return Finding("fail", error.message, "Restore a backup, or move the file away.")
+    if is_lost:
+        return Finding("fail", f"The accounts in {settings.database} are gone.", LOST)
     return Finding("ok", f"The database opens: schema {HEAD}, {num_accounts} account(s)")
 
 

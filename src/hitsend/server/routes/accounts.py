@@ -17,6 +17,7 @@ from hitsend.credentials import (
     verify_password,
 )
 from hitsend.errors import Conflict, Refused, Unauthenticated
+from hitsend.server.auth.first_account import check_setup_token, needs_setup_token
 from hitsend.server.auth.identify import check_origin
 from hitsend.server.auth.pending_sign_ins import PendingSignIn
 from hitsend.server.auth.session_cookie import COOKIE
@@ -35,6 +36,10 @@ Token: TypeAlias = Annotated[str, Meta(max_length=64)]
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
     password: Password
+
+
+class FirstAccount(Credentials, frozen=True, forbid_unknown_fields=True):
+    setup_token: Token = ""
 
 
 class NewName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,23 +64,33 @@ class SignUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @endpoint("GET", "/backend-api/accounts/check", Access.ANYONE)
 async def check_first_account(call: Call) -> Response:
-    """Tell whether the first account has to be created."""
-    count = await call.app.services.store.accounts.count_enabled()
-    return json_response(responses.FirstAccountCheck(count == 0, __version__))
+    """Tell whether the first account has to be created, and whether that needs the setup token."""
+    setup = await call.app.services.store.setup.state()
+    check = responses.FirstAccountCheck(
+        needs_first_account=setup.needs_first_account,
+        needs_setup_token=setup.needs_first_account
+        and needs_setup_token(call.request, call.app, setup),
+        is_database_lost=setup.is_database_lost,
+        version=__version__,
+    )
+    return json_response(check)
 
 
 @endpoint("POST", "/backend-api/accounts/first", Access.ANYONE)
 async def create_first_account(call: Call) -> Response:
     """Create the administrator's account. Exactly one call ever succeeds."""
     check_origin(call.request)
-    body = await call.read_body(Credentials)
-    accounts, name = call.app.services.store.accounts, clean_name(body.name)
+    body = await call.read_body(FirstAccount)
+    store, name = call.app.services.store, clean_name(body.name)
     async with call.app.first_account_lock:
-        if await accounts.count_enabled():
+        setup = await store.setup.state()
+        if not setup.needs_first_account:
             raise Conflict("There is an account already. Sign in, or ask for an invitation.")
+        if needs_setup_token(call.request, call.app, setup):
+            await check_setup_token(call.request, call.app, body.setup_token)
         address = client_address(call.request)
         password_hash = await hash_password(body.password, name=name, address=address)
-        user = await accounts.create_first(name, password_hash, call.actor)
+        user = await store.accounts.create_first(name, password_hash, call.actor)
     return await open_session(call, user, 201, "first account")
 
 

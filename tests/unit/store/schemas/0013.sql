@@ -445,7 +445,6 @@ INSERT INTO "meta" (key, value) VALUES ('audit_head', X'313A63643066373363383731
 INSERT INTO "meta" (key, value) VALUES ('epoch', X'33');
 INSERT INTO "meta" (key, value) VALUES ('search_has_erased', X'69D2395FD78DAEC8C504B3F6CBC31C13');
 INSERT INTO "meta" (key, value) VALUES ('secret:csrf', X'000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F');
-INSERT INTO "password_resets" (id, user_id, token_hash, created_by, made_by, created_at, expires_at, used_at, revoked_at, seen_at) VALUES ('reset', 'eve', 'reset hash', 'ada', 'Ada', 1763210000.0, 1763296400.0, 1763210002.0, NULL, NULL);
 INSERT INTO "prices" (model, input, cached, output) VALUES ('tiny', 0.1, 0.01, 0.4);
 INSERT INTO "profiles" (user_id, call_me, about_me, style, is_on, uses_memory, suggests_memories, updated_at) VALUES ('ada', 'Ada', 'Bakes.', 'Short.', 1, 1, 1, 1763210000.0);
 INSERT INTO "prompt_choices" (name, version, sampling, chosen_at) VALUES ('title', 1001, NULL, 1763210000.0);

@@ -22,6 +22,11 @@ export const signIn: Words['signIn'] = {
 		title: 'Das erste Konto anlegen',
 		about:
 			'Hier hat noch niemand ein Konto. Dieses gehört der Administration und kann andere einladen.',
+		lost: 'Auf diesem Server gab es Konten, aber seine Datenbank fehlt oder ist leer. Wenn du ihn betreibst, halte ihn an, und stelle eine Sicherung wieder her. Um neu anzufangen, lege hier das Konto der Administration an.',
+		token: 'Einrichtungsschlüssel',
+		tokenHint:
+			'Er steht in der Ausgabe von hitsend beim Start, am Ende eines Links. Dieser Befehl zeigt ihn noch einmal: hitsend admin setup-link',
+		tokenWrong: 'Das ist nicht der Einrichtungsschlüssel dieses Servers.',
 		action: 'Konto anlegen'
 	},
 	signIn: {

@@ -20,6 +20,11 @@ export const signIn = {
 		title: 'Create the first account',
 		about:
 			'Nobody has an account here yet. This one will be the administrator, who can invite others.',
+		lost: 'There were accounts on this server, but its database is missing or empty. If you run it, stop it and restore a backup. To begin anew, make the administrator’s account here.',
+		token: 'Setup token',
+		tokenHint:
+			'It stands in the output of hitsend when it starts, at the end of a link. This command prints it again: hitsend admin setup-link',
+		tokenWrong: 'This is not the setup token of this server.',
 		action: 'Create account'
 	},
 	signIn: {
