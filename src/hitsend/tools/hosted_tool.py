@@ -1,0 +1,109 @@
+"""A hosted tool: a function that hitsend runs when a model calls it. docs/tools.md shows how to
+write one."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias, get_type_hints
+
+import msgspec
+
+from hitsend.errors import Refused
+from hitsend.messages import ChangedMemory, Tool
+
+Effect: TypeAlias = Literal["reads", "writes"]
+"""A tool that `writes` changes, spends or sends something: the person is asked first. A call of it
+is never repeated by itself."""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool knows of the call besides its arguments."""
+
+    call_id: str
+    user_id: str
+    conversation_id: str = ""
+    """Empty for an API call."""
+    message: str = ""
+    """The person's message that is being answered."""
+    time_zone: str = "UTC"
+    """The person's, as an IANA name."""
+    report: Callable[[str], None] = lambda _: None
+    """Shows text while the tool runs, such as what a program prints."""
+
+
+class CallResult(msgspec.Struct, frozen=True):
+    output: str
+    """What the model reads and the person can open."""
+    failed: bool = False
+    changed_memories: tuple[ChangedMemory, ...] = ()
+
+
+class HostedTool(msgspec.Struct, frozen=True, kw_only=True):
+    spec: Tool
+    """What the model is told of it."""
+    feature: str
+    """What people turn on to have the tool, such as `web`."""
+    run: Callable[[Call, str], Awaitable[CallResult]]
+    """Takes the arguments as JSON. Raises Refused for wrong arguments or a wrong call, Unavailable
+    when something it needs does not answer: the model reads the message of either."""
+    effect: Effect = "reads"
+    is_untrusted: bool = False
+    """Its output was written by strangers, as a web page is."""
+    timeout_s: float = 20.0
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+
+def hosted_tool(
+    feature: str, *, effect: Effect = "reads", is_untrusted: bool = False, timeout_s: float = 20.0
+) -> Callable[[Callable[..., Awaitable[str | CallResult]]], HostedTool]:
+    """Makes a tool of an async function. Its docstring is the description, its keyword-only
+    parameters are the arguments; `Annotated[int, Meta(ge=1, description="…")]` says more of one."""
+
+    def make(function: Callable[..., Awaitable[str | CallResult]]) -> HostedTool:
+        name = function.__name__
+        arguments = _arguments_type(function)
+        decoder = msgspec.json.Decoder(arguments)
+
+        async def run(call: Call, encoded: str) -> CallResult:
+            try:
+                values = msgspec.structs.asdict(decoder.decode(encoded))
+            except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+                raise Refused(f"{name} was called wrongly: {error}.", param="arguments") from None
+            result = await function(call, **values)
+            return CallResult(result) if isinstance(result, str) else result
+
+        return HostedTool(
+            spec=Tool(name, inspect.getdoc(function) or "", _build_schema(arguments)),
+            feature=feature,
+            run=run,
+            effect=effect,
+            is_untrusted=is_untrusted,
+            timeout_s=timeout_s,
+        )
+
+    return make
+
+
+def _arguments_type(function: Callable[..., object]) -> type[msgspec.Struct]:
+    types = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    fields = [
+        (one.name, types[one.name])
+        if one.default is one.empty
+        else (one.name, types[one.name], one.default)
+        for one in parameters
+        if one.kind is one.KEYWORD_ONLY
+    ]
+    name = function.__name__
+    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _build_schema(arguments: type[msgspec.Struct]) -> str:
+    _, definitions = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+    schema = definitions.pop(arguments.__name__)
+    del schema["title"]
+    if definitions:
+        schema["$defs"] = definitions
+    return msgspec.json.encode(schema).decode()
