@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, expect
 from tests.browser.axe import accessibility_problems
-from tests.browser.pictures import RICH
+from tests.browser.screenshots import RICH
 from tests.browser.test_sidebar import make_folder, sidebar, take, talk
 from tests.browser.world import PASSWORD, Person, intercept
 

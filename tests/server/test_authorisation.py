@@ -67,7 +67,7 @@ EXPECTED = {
     "GET /backend-api/memories/export": Access.SESSION,
     "PATCH /backend-api/memories/{memory_id}": Access.SESSION,
     "DELETE /backend-api/memories/{memory_id}": Access.SESSION,
-    "POST /backend-api/memories/{memory_id}/bring_back": Access.SESSION,
+    "POST /backend-api/memories/{memory_id}/restore": Access.SESSION,
     "POST /backend-api/memories/{memory_id}/accept": Access.SESSION,
     "DELETE /backend-api/memories": Access.SESSION,
     "GET /backend-api/sessions": Access.SESSION,

@@ -192,7 +192,7 @@ async def test_sockets_count_and_give_their_place_back(settings: Settings) -> No
 )
 def test_connections_fit_the_limit_of_open_files(soft: int, hard: int, fitting: int) -> None:
     script = (
-        "import resource; from hitsend.server.open_files import fit_open_files; "
+        "import resource; from hitsend.server.open_file_limit import fit_open_files; "
         f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard})); "
         "print(fit_open_files(4000), resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )

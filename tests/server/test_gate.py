@@ -32,7 +32,7 @@ from hitsend.server.routes.telemetry import REPORTS_PER_MINUTE
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
 from hitsend.store import Limit
-from hitsend.wire.hash_puzzle import difficulty_for_bits, is_solved, solve
+from hitsend.wire.proof_of_work import difficulty_for_bits, is_solved, solve
 
 TOKEN = "hitsend-sentinel-token"
 BITS = 10

@@ -95,11 +95,11 @@ async def test_memories_are_added_searched_changed_and_removed(world: World) -> 
     assert (await ada.http.delete(f"{PATH}/{bread['id']}")).status_code == 204
     assert await texts(ada) == ["Ich mag Äpfel."]
     assert (await ada.http.delete(f"{PATH}/{bread['id']}")).status_code == 404
-    back = await ada.http.post(f"{PATH}/{bread['id']}/bring_back")
+    back = await ada.http.post(f"{PATH}/{bread['id']}/restore")
     assert back.json()["text"] == "I bake rolls."
     assert (await ada.http.delete(PATH)).status_code == 204
     assert await texts(ada) == []
-    assert (await ada.http.post(f"{PATH}/{bread['id']}/bring_back")).status_code == 404
+    assert (await ada.http.post(f"{PATH}/{bread['id']}/restore")).status_code == 404
 
 
 async def test_a_duplicate_memory_is_not_added(world: World) -> None:

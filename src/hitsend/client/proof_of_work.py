@@ -6,7 +6,7 @@ import secrets
 from hitsend.client.connection import Connection
 from hitsend.errors import Refused
 from hitsend.wire import responses
-from hitsend.wire.hash_puzzle import num_expected_hashes, solve
+from hitsend.wire.proof_of_work import num_expected_hashes, solve
 
 PATH = "/backend-api/sentinel/chat-requirements"
 MAX_HASHES = 2.0**26

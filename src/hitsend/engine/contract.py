@@ -43,7 +43,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
     can_call_tools: bool = False
     is_default: bool = False
     good_at: tuple[Strength, ...] = ()
-    has_next_token_probs: bool = msgspec.field(default=False, name="can_foresee")
+    has_next_token_probs: bool = False
     """Whether the engine can return the probabilities of the next token. Beam search needs them."""
     has_room_beside: bool = False
     """Whether `generate_beside` may run while people's answers do."""

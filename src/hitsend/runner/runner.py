@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from hitsend.errors import Overloaded, TooFast, Unavailable
 from hitsend.events import AnyEvent, Stamped, TitleChosen, is_end
-from hitsend.runner.admission import Admission
 from hitsend.runner.commit import Batch, Committer
 from hitsend.runner.log import TurnLog
 from hitsend.runner.news import News, NewsBroker, TitleChanged, TurnBegan, TurnEnded
 from hitsend.runner.recovery import end_interrupted_turns
+from hitsend.runner.start_queue import StartQueue
 from hitsend.runner.task import END_TIMEOUT_S, TurnTask
 from hitsend.store import Store
 
@@ -58,7 +58,7 @@ class Runner:
         self._senders: dict[str, Sender] = {}
         """The sender of each turn that was accepted and has not ended."""
         self._starting: dict[asyncio.Task[TurnLog], _Starting] = {}
-        self._admission = Admission()
+        self._start_queue = StartQueue()
         self._committer = Committer(store, self._after_commit)
         self._committing: asyncio.Task[None] | None = None
         self._news = NewsBroker()
@@ -192,7 +192,7 @@ class Runner:
             await asyncio.wait([self._committing])
 
     async def _run_until_accepted(self, task: TurnTask, starting: _Starting) -> TurnLog:
-        async with self._admission.admit(starting.sender.user_id):
+        async with self._start_queue.hold_place(starting.sender.user_id):
             turn = await task.run_until_accepted(self._check_open)
         self._tasks[turn.turn_id] = task
         self._senders[turn.turn_id] = starting.sender

@@ -23,8 +23,8 @@ from hitsend.engine import (
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
 from hitsend.server.auth.pending_sign_ins import PendingSignIns
-from hitsend.server.data.compact_logs import compact_logs_forever
 from hitsend.server.data.erase_expired import erase_expired_forever
+from hitsend.server.data.pack_logs import pack_logs_forever
 from hitsend.server.data_dir_lock import lock_data_dir
 from hitsend.server.latency_stats import LatencyStats
 from hitsend.server.limits.gate import Gate
@@ -113,7 +113,7 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
         await stack.enter_async_context(_run_in_background(sign_in_failures.write_counts_forever))
         for loop in (
             partial(erase_expired_forever, store, settings.audit_days, settings.deleted_days),
-            partial(compact_logs_forever, store, settings),
+            partial(pack_logs_forever, store, settings),
         ):
             await stack.enter_async_context(_run_in_background(loop))
         await engine.start()

@@ -24,7 +24,7 @@ from hitsend.server.edge.connection import connection_class
 from hitsend.server.edge.connection_limits import ConnectionLimits
 from hitsend.server.edge.forwarded_headers import ForwardedHeaders, TrustedProxies
 from hitsend.server.local_risks import find_local_risks
-from hitsend.server.open_files import fit_open_files
+from hitsend.server.open_file_limit import fit_open_files
 from hitsend.server.turns.socket.transport import MAX_IN_BYTES, SocketProtocol
 from hitsend.settings import BadSetting, Settings, split_list
 

@@ -7,7 +7,7 @@ from tests.unit.client.fake import Serve, answer, refusal, stream
 from tests.unit.client.recorded import said, stored_answer, whole
 
 from hitsend.client import Backoff, Client, Refused
-from hitsend.wire.hash_puzzle import difficulty_for_bits, is_solved
+from hitsend.wire.proof_of_work import difficulty_for_bits, is_solved
 from hitsend.wire.responses import ChatRequirements, ProofOfWork, ProofToken
 
 QUICK = Backoff(first_s=0.001, longest_s=0.002)

@@ -118,7 +118,7 @@ export class Api extends HttpClient {
 	/** `restoreMemory` undoes this for ten minutes. */
 	removeMemory = (id: string) => this.change('DELETE', `memories/${id}`);
 	restoreMemory = (id: string) =>
-		this.requestJson<wire.Memory>('POST', `memories/${id}/bring_back`);
+		this.requestJson<wire.Memory>('POST', `memories/${id}/restore`);
 	/** Deletes all memories. Cannot be undone. */
 	clearMemories = () => this.change('DELETE', 'memories');
 	readonly memoriesExportPath = '/backend-api/memories/export';

@@ -722,7 +722,7 @@ export interface Model {
 	can_call_tools: boolean;
 	is_default: boolean;
 	good_at: Strength[];
-	can_foresee: boolean;
+	has_next_token_probs: boolean;
 	has_room_beside: boolean;
 	default_sampling?: Sampling;
 	is_exact: boolean | null;

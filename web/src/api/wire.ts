@@ -14,7 +14,7 @@ export type Message = Pick<gen.Message, 'id' | 'create_time' | 'status'> & {
 
 export type ConversationNode = Omit<gen.ConversationNode, 'message'> & { message: Message | null };
 export type ConversationSummary = Omit<gen.ConversationSummary, 'create_time'>;
-export type Model = Omit<gen.Model, 'weights_sha256' | 'can_foresee' | 'is_exact'>;
+export type Model = Omit<gen.Model, 'weights_sha256' | 'has_next_token_probs' | 'is_exact'>;
 export type Completions = Pick<gen.Completions, 'is_enabled'> & Partial<gen.Completions>;
 export type PageError = Omit<gen.PageError, 'build'>;
 

@@ -1,6 +1,6 @@
 /**
  * Solves the proof of work: finds the first counter whose SHA3-512, after the seed, is at most the
- * difficulty. The server checks it in src/hitsend/wire/hash_puzzle.py.
+ * difficulty. The server checks it in src/hitsend/wire/proof_of_work.py.
  */
 import { sha3_512 } from '@noble/hashes/sha3.js';
 

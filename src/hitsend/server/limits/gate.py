@@ -2,7 +2,7 @@
 
 It slows down bulk senders; it is not access control, and it never sees what is sent. Unless the
 settings say otherwise, it asks for nothing while the server has room and the user is not refused
-often. The hash puzzle itself is in `wire/hash_puzzle.py`.
+often. The proof itself is in `wire/proof_of_work.py`.
 """
 
 import secrets
@@ -16,7 +16,7 @@ from hitsend.errors import ProofNeeded, TokenExpired, TokenInvalid, TooFast
 from hitsend.server.auth import signed_tokens
 from hitsend.server.auth.signed_tokens import Claims
 from hitsend.settings import Settings
-from hitsend.wire.hash_puzzle import MAX_BITS, difficulty_for_bits, is_solved
+from hitsend.wire.proof_of_work import MAX_BITS, difficulty_for_bits, is_solved
 
 SEED_S = 600
 """Enough for the hardest puzzle on a slow machine."""

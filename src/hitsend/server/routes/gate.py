@@ -16,13 +16,13 @@ from hitsend.server.auth.signed_tokens import MAX_CHARS
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.limits.gate import Challenge, ProofToken
 from hitsend.server.limits.send_limits import gate_client, read_proof_token, record_refusals
-from hitsend.wire import hash_puzzle, responses
+from hitsend.wire import proof_of_work, responses
 
 PATH = "/backend-api/sentinel"
 MAX_BYTES = 8192
 
 Token = Annotated[str, Meta(max_length=MAX_CHARS)]
-Solution = Annotated[str, Meta(max_length=hash_puzzle.MAX_CHARS)]
+Solution = Annotated[str, Meta(max_length=proof_of_work.MAX_CHARS)]
 
 
 class Prepare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -85,7 +85,7 @@ async def remove_memory(call: Call) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
-@endpoint("POST", f"{PATH}/{{memory_id}}/bring_back", Access.SESSION)
+@endpoint("POST", f"{PATH}/{{memory_id}}/restore", Access.SESSION)
 async def restore_memory(call: Call) -> Response:
     """Restore a memory that was just removed."""
     memory = await _memories(call).restore(call.path_param("memory_id"), call.user_id)

@@ -22,7 +22,7 @@ Step = Callable[[], Awaitable[bool]]
 """Returns whether there was anything to do."""
 
 
-async def compact_logs_forever(store: Store, settings: Settings, check_s: float = CHECK_S) -> None:
+async def pack_logs_forever(store: Store, settings: Settings, check_s: float = CHECK_S) -> None:
     """Looks for work every few seconds, until it is cancelled. A step that fails is tried again in
     the next round."""
     while True:

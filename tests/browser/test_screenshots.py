@@ -1,4 +1,4 @@
-"""The main screens look like their approved pictures.
+"""The main screens look like their approved screenshots.
 
 Everything that changes from day to day is fixed: the clock, the time zone, the names, motion and
 the cursor.
@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
-from tests.browser.pictures import RICH, Album
+from tests.browser.screenshots import RICH, Album
 from tests.browser.world import Person, Server
 from tests.unit.import_export.sample_exports import Json, conversation, node
 
@@ -45,10 +45,10 @@ class Photographer:
         for theme in THEMES:
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             page.evaluate("document.fonts.ready")
-            picture = (only or page).screenshot(
+            screenshot = (only or page).screenshot(
                 animations="disabled", mask=hidden, mask_color="grey"
             )
-            self.album.compare(f"{name}-{self._width}-{theme}", picture)
+            self.album.compare(f"{name}-{self._width}-{theme}", screenshot)
 
 
 @pytest.fixture(params=SIZES)
@@ -80,7 +80,7 @@ def talk(title: str, hours: float, answer: str) -> Json:
 def test_the_main_screens_look_as_approved(photographer: Photographer) -> None:
     person, page = photographer.person, photographer.person.page
     person.visit()
-    photographer.take("way-in", page.get_by_role("heading", name="Create the first account"))
+    photographer.take("first-account", page.get_by_role("heading", name="Create the first account"))
     person.create_account("ada")
     photographer.take("welcome", page.get_by_text("Scripted answers here."))
 

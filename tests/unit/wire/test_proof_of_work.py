@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.wire.hash_puzzle import (
+from hitsend.wire.proof_of_work import (
     MAX_BITS,
     MAX_CHARS,
     PREFIX,

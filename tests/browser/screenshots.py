@@ -1,6 +1,6 @@
 """Compares screenshots of the main screens with the approved ones.
 
-    APPROVE_PICTURES=1 python -m pytest tests/browser/test_pictures.py
+    APPROVE_SCREENSHOTS=1 python -m pytest tests/browser/test_screenshots.py
 
 takes them again: look at `git diff` before committing. Code is drawn in a font of the system, so
 another machine may differ a little, within the tolerance.
@@ -16,7 +16,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 APPROVED = Path(__file__).parent / "approved"
-IS_APPROVING = os.environ.get("APPROVE_PICTURES") == "1"
+IS_APPROVING = os.environ.get("APPROVE_SCREENSHOTS") == "1"
 MAX_DIFFERENT = 0.005
 """The share of pixels that may differ."""
 
@@ -99,18 +99,18 @@ async ({ taken, approved, most }) => {
 
 
 class Album:
-    """Compares pictures with the approved ones. Writes those that differ to `folder`."""
+    """Compares screenshots with the approved ones. Writes those that differ to `folder`."""
 
     def __init__(self, page: Page, folder: Path) -> None:
         self._page = page
         self._folder = folder
         self.differences: list[str] = []
 
-    def compare(self, name: str, picture: bytes) -> None:
+    def compare(self, name: str, screenshot: bytes) -> None:
         path = APPROVED / f"{name}.png"
         approved = _data_url(path.read_bytes()) if path.is_file() else None
         found: Any = self._page.evaluate(
-            COMPARE, {"taken": _data_url(picture), "approved": approved, "most": MAX_DIFFERENT}
+            COMPARE, {"taken": _data_url(screenshot), "approved": approved, "most": MAX_DIFFERENT}
         )
         if found["share"] <= MAX_DIFFERENT:
             return
@@ -127,7 +127,7 @@ class Album:
             new.with_suffix(".difference.png").write_bytes(_png(**found["difference"]))
         self.differences.append(
             f"{name}: {found['share']:.1%} differs, see {new} and its difference. "
-            "If that is intended, run again with APPROVE_PICTURES=1."
+            "If that is intended, run again with APPROVE_SCREENSHOTS=1."
         )
 
 

@@ -1,9 +1,9 @@
-"""Admits a few Sends at a time, so that a burst of them does not hold up the answers that run.
+"""Starts a few Sends at a time, so that a burst of them does not hold up the answers that run.
 
-Admitting a Send (its limits, context, tokens and transaction) takes a few milliseconds of the event
-loop and of the database. If hundreds began at once, each of them, and every word of every running
-answer, would wait for all of them. Instead they wait in line here, each person in turn, and who has
-waited too long is refused.
+Starting a Send (steps 2 to 6: its context, its tokens and its transaction) takes a few milliseconds
+of the event loop and of the database. If hundreds began at once, each of them, and every word of
+every running answer, would wait for all of them. Instead they queue here, each person in turn. A
+Send that has waited too long is refused.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ LONGEST_HOLD_S = 0.25
 and its place is free."""
 
 
-class Admission:
+class StartQueue:
     def __init__(
         self,
         at_once: int = AT_ONCE,
@@ -30,11 +30,11 @@ class Admission:
         self._num_free = at_once
         self._longest_wait_s = longest_wait_s
         self._longest_hold_s = longest_hold_s
-        self._lines: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         """The waiting Sends of each person; the people in the order they are served."""
 
     @asynccontextmanager
-    async def admit(self, user_id: str) -> AsyncGenerator[None]:
+    async def hold_place(self, user_id: str) -> AsyncGenerator[None]:
         """Waits for a place and holds it while the context is open. Raises Overloaded."""
         if self._num_free:
             self._num_free -= 1
@@ -48,12 +48,12 @@ class Admission:
 
     def free_place(self) -> None:
         """Gives the place to the next person in line who still waits."""
-        while self._lines:
-            user_id = next(iter(self._lines))
-            line = self._lines.pop(user_id)
+        while self._waiting:
+            user_id = next(iter(self._waiting))
+            line = self._waiting.pop(user_id)
             waiting = line.popleft()
             if line:
-                self._lines[user_id] = line  # at the back
+                self._waiting[user_id] = line  # at the back
             if not waiting.done():
                 waiting.set_result(None)
                 return
@@ -61,7 +61,7 @@ class Admission:
 
     async def _wait(self, user_id: str) -> None:
         waiting = asyncio.get_running_loop().create_future()
-        self._lines.setdefault(user_id, deque()).append(waiting)
+        self._waiting.setdefault(user_id, deque()).append(waiting)
         try:
             async with asyncio.timeout(self._longest_wait_s):
                 await waiting
@@ -78,13 +78,13 @@ class Admission:
 class _Place:
     """A place that is freed once: when its holder leaves, or has held it too long."""
 
-    def __init__(self, admission: Admission, longest_hold_s: float) -> None:
-        self._admission: Admission | None = admission
+    def __init__(self, queue: StartQueue, longest_hold_s: float) -> None:
+        self._queue: StartQueue | None = queue
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(longest_hold_s, self.leave)
 
     def leave(self) -> None:
         self._timer.cancel()
-        admission, self._admission = self._admission, None
-        if admission is not None:
-            admission.free_place()
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.free_place()

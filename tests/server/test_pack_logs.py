@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.server.world import AnswerStream, World, message
 
 from hitsend.allowance import DAY_S
-from hitsend.server.data.compact_logs import compact_logs_forever
+from hitsend.server.data.pack_logs import pack_logs_forever
 from hitsend.settings import Settings
 from hitsend.store import Store
 
@@ -24,7 +24,7 @@ SLOW = "!script tokens=250 pace=1ms"
 async def later(settings: Settings, days: float, **kept: int) -> AsyncGenerator[Store]:
     """The store as it will be so many days later, while its logs are kept small."""
     store = await Store.open(settings.database, now=lambda: time.time() + days * DAY_S)
-    packing = asyncio.create_task(compact_logs_forever(store, replace(settings, **kept), 0.001))
+    packing = asyncio.create_task(pack_logs_forever(store, replace(settings, **kept), 0.001))
     try:
         yield store
     finally:
