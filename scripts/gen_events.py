@@ -49,6 +49,12 @@ Names: TypeAlias = Mapping[str, object]
 Choices: TypeAlias = Mapping[str, tuple[str, ...]]
 """Literals with a TypeScript name; others are written in place."""
 
+
+def by_name(*structs: type) -> dict[str, type]:
+    """Structs that TypeScript calls what Python does."""
+    return {struct.__name__: struct for struct in structs}
+
+
 EVENTS: Names = {"Event": events.AnyEvent, "Stamped": events.Stamped}
 
 EVENT_CHOICES: Choices = {
@@ -73,63 +79,61 @@ RESPONSES: Names = {
         for name, struct in vars(responses).items()
         if isinstance(struct, type) and struct.__module__ == responses.__name__
     },
-    "Allowance": responses.RemainingLimits,
-    "StorageUse": responses.StorageUse,
-    "AuditEntry": store.AuditEntry,
+    **by_name(
+        autocompletions.Completions,
+        delta.Carry,
+        delta.Delta,
+        experiments.ExperimentReport,
+        latency_stats.TimingSummary,
+        limits.LimitList,
+        models.ModelList,
+        models.Status,
+        prepare.PrewarmReply,
+        prices.PriceList,
+        problem.ErrorBody,
+        prompt_routes.CreatedVersion,
+        prompt_routes.RenderedPrompt,
+        prompt_rows.PromptVersion,
+        socket.CommandError,
+        socket.ConnectReply,
+        socket.SubscribeReply,
+        store.ApiKey,
+        store.AuditEntry,
+        store.Folder,
+        store.Group,
+        store.Invite,
+        store.Limit,
+        store.Price,
+        store.Profile,
+        store.Reset,
+        telemetry.LatencyReport,
+        tokenize.Tokenized,
+    ),
     "AuditEvent": audit_events.AnyAuditEvent,
-    "Carry": delta.Carry,
-    "Challenge": responses.ChatRequirements,
-    "Completions": autocompletions.Completions,
-    "ConnectReply": socket.ConnectReply,
-    "Context": responses.MessageContext,
-    "CreatedVersion": prompt_routes.CreatedVersion,
-    "Delta": delta.Delta,
-    "ErrorBody": problem.ErrorBody,
-    "Folder": store.Folder,
-    "Group": store.Group,
-    "Invite": store.Invite,
-    "Key": store.ApiKey,
-    "Limit": store.Limit,
-    "Limits": limits.LimitList,
     "Memory": memories.MemoryView,
     "MemoryPage": memories.MemoryPageView,
     "Message": WireMessage,
     "Model": models.ListedModel,
-    "ModelPrice": store.Price,
-    "Models": models.ModelList,
     "News": socket.News,
-    "PrewarmReply": prepare.Prepared,
-    "Prices": prices.PriceList,
-    "Profile": store.Profile,
     "Prompt": prompt_routes.PromptLine,
-    "Refusal": socket.CommandError,
-    "RenderedPrompt": prompt_routes.RenderedPrompt,
-    "Report": experiments.Report,
-    "Reset": store.Reset,
-    "SavedVersion": prompt_rows.PromptVersion,
     "ServerFrame": socket.AnyFrame,
-    "Share": responses.ShareLink,
-    "Shared": responses.SharedConversation,
     "SideEvent": side_events.SideEvent,
-    "Speed": latency_stats.TimingSummary,
-    "Speeds": telemetry.LatencyReport,
-    "Status": models.Status,
-    "SubscribeReply": socket.SubscribeReply,
-    "Tokenized": tokenize.Tokenized,
 }
 
 REQUESTS: Names = {
-    "AutocompleteBody": autocompletions.Draft,
+    **by_name(
+        autocompletions.AutocompleteBody,
+        conversations.ConversationChange,
+        latency_stats.PageError,
+        latency_stats.PageLatency,
+        prices.NewPrice,
+        prompt_routes.PromptChoice,
+        resume.ResumeBody,
+        send.SendBody,
+        sessions_and_keys.NewKey,
+        users.PersonChange,
+    ),
     "Command": socket.AnyCommand,
-    "ConversationChange": conversations.Change,
-    "Latency": latency_stats.PageLatency,
-    "NewKey": sessions_and_keys.NewKey,
-    "PageError": latency_stats.PageError,
-    "PersonChange": users.Change,
-    "Price": prices.NewPrice,
-    "PromptChoice": prompt_routes.Choice,
-    "ResumeBody": resume.Resume,
-    "SendBody": send.SendBody,
 }
 
 

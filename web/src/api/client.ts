@@ -43,7 +43,7 @@ export class Api extends HttpClient {
 		return response.status === 401 ? null : this.#useSession(await readJson(response));
 	}
 
-	listKeys = () => this.requestItems<wire.Key>('keys');
+	listKeys = () => this.requestItems<wire.ApiKey>('keys');
 	createKey = (key: wire.NewKey) => this.requestJson<wire.CreatedKey>('POST', 'keys', key);
 	deleteKey = (id: string) => this.change('DELETE', `keys/${id}`);
 	listInvites = () => this.requestItems<wire.Invite>('invites');
@@ -60,7 +60,7 @@ export class Api extends HttpClient {
 
 	getRules = () => this.requestJson<wire.ServerRules>('GET', 'rules');
 	getStatus = () => this.getWithTimeout<wire.Status>('status');
-	listModels = () => this.getWithTimeout<wire.Models>('models');
+	listModels = () => this.getWithTimeout<wire.ModelList>('models');
 	pullModel = (name: string) => this.change('POST', `models/${encodeURIComponent(name)}/pull`);
 	removeModel = (name: string) => this.change('DELETE', `models/${encodeURIComponent(name)}`);
 
@@ -87,13 +87,13 @@ export class Api extends HttpClient {
 		this.change('DELETE', `conversation/${conversationId}/messages/${messageId}/feedback`);
 
 	share = (conversationId: string, leaf: string) =>
-		this.requestJson<wire.Share>('POST', `conversation/${conversationId}/shares`, {
+		this.requestJson<wire.ShareLink>('POST', `conversation/${conversationId}/shares`, {
 			current_node: leaf
 		});
-	listShares = () => this.requestItems<wire.Share>('shares');
+	listShares = () => this.requestItems<wire.ShareLink>('shares');
 	revokeShare = (id: string) => this.change('DELETE', `shares/${id}`);
 	getShared = (id: string) =>
-		this.requestJson<wire.Shared>('GET', `share/${encodeURIComponent(id)}`);
+		this.requestJson<wire.SharedConversation>('GET', `share/${encodeURIComponent(id)}`);
 
 	/** Uploads the file as it is. The server detects its format. */
 	importFile = async (file: Blob, leaveOutBroken: boolean) => {
@@ -117,8 +117,7 @@ export class Api extends HttpClient {
 	acceptMemory = (id: string) => this.requestJson<wire.Memory>('POST', `memories/${id}/accept`);
 	/** `restoreMemory` undoes this for ten minutes. */
 	removeMemory = (id: string) => this.change('DELETE', `memories/${id}`);
-	restoreMemory = (id: string) =>
-		this.requestJson<wire.Memory>('POST', `memories/${id}/restore`);
+	restoreMemory = (id: string) => this.requestJson<wire.Memory>('POST', `memories/${id}/restore`);
 	/** Deletes all memories. Cannot be undone. */
 	clearMemories = () => this.change('DELETE', 'memories');
 	readonly memoriesExportPath = '/backend-api/memories/export';
@@ -128,7 +127,7 @@ export class Api extends HttpClient {
 		this.#requestProfile('PUT', { ...change, ...(wipesMemories ? { wipes_memories: true } : {}) });
 	/** What the model saw before it wrote this answer. */
 	getContext = (conversationId: string, messageId: string) =>
-		this.requestJson<wire.Context>(
+		this.requestJson<wire.MessageContext>(
 			'GET',
 			`conversation/${conversationId}/message/${messageId}/context`
 		);
@@ -191,7 +190,7 @@ export class Api extends HttpClient {
 		this.requestJson<wire.Tokenized>('POST', 'tokenize', body, signal);
 
 	requestChallenge = () =>
-		this.requestJson<wire.Challenge>('POST', 'sentinel/chat-requirements/prepare', {});
+		this.requestJson<wire.ChatRequirements>('POST', 'sentinel/chat-requirements/prepare', {});
 	submitProof = (prepare_token: string, proofofwork: string | null) =>
 		this.requestJson<wire.ProofToken>('POST', 'sentinel/chat-requirements/finalize', {
 			prepare_token,
@@ -202,9 +201,9 @@ export class Api extends HttpClient {
 		return readJson<wire.ProofToken>(await this.rawRequest('POST', 'sentinel/ping', { headers }));
 	};
 
-	getAllowance = () => this.requestJson<wire.Allowance>('GET', 'limits/mine');
+	getAllowance = () => this.requestJson<wire.RemainingLimits>('GET', 'limits/mine');
 	getStorage = () => this.requestJson<wire.StorageUse>('GET', 'storage');
-	listLimits = () => this.requestJson<wire.Limits>('GET', 'limits');
+	listLimits = () => this.requestJson<wire.LimitList>('GET', 'limits');
 	setLimit = (scope: wire.LimitScope, target: string, limit: wire.Limit) =>
 		this.change('PUT', buildLimitPath(scope, target), limit);
 	removeLimit = (scope: wire.LimitScope, target: string) =>
@@ -216,17 +215,17 @@ export class Api extends HttpClient {
 	getUsage = (days: number) => this.requestJson<wire.Spending>('GET', `usage?days=${days}`);
 	getUsageOfEveryone = (days: number) =>
 		this.requestJson<wire.SpendingOfEveryone>('GET', `usage/everyone?days=${days}`);
-	listPrices = () => this.requestJson<wire.Prices>('GET', 'prices');
-	setPrice = (model: string, price: wire.Price) =>
+	listPrices = () => this.requestJson<wire.PriceList>('GET', 'prices');
+	setPrice = (model: string, price: wire.NewPrice) =>
 		this.change('PUT', `prices/${encodeURIComponent(model)}`, price);
 	removePrice = (model: string) => this.change('DELETE', `prices/${encodeURIComponent(model)}`);
-	getSpeeds = () => this.requestJson<wire.Speeds>('GET', 'latency');
+	getSpeeds = () => this.requestJson<wire.LatencyReport>('GET', 'latency');
 	/** Calls of the administrator's pages (`prompts/promptApi.ts`). */
 	requestAdmin = <T>(method: string, path: string, body?: unknown) =>
 		this.requestJson<T>(method, `admin/${path}`, body);
 	listAdmin = <T>(path: string) => this.requestItems<T>(`admin/${path}`);
 	/** Times and error names only, never a person's text. */
-	reportLatency = (latency: wire.Latency) => this.#report('lat/r', latency);
+	reportLatency = (latency: wire.PageLatency) => this.#report('lat/r', latency);
 	reportErrors = (errors: wire.PageError[]) => this.#report('telemetry', { errors });
 
 	#requestProfile(method: 'GET' | 'PUT', body?: unknown): Promise<wire.Profile> {

@@ -3,7 +3,14 @@
  * followed turns, and news about all others. It does not reconnect: `socket.ts` does.
  */
 import { ApiError } from './http';
-import type { Command, ConnectReply, News, Refusal, ServerFrame, SubscribeReply } from './wire';
+import type {
+	Command,
+	CommandError,
+	ConnectReply,
+	News,
+	ServerFrame,
+	SubscribeReply
+} from './wire';
 import { Dropped, type Frame } from './stream';
 import { Subscription } from './subscription';
 
@@ -196,7 +203,7 @@ const STATUS_BY_CODE: Record<string, number> = {
 	token_invalid: 401
 };
 
-function toApiError({ code, message, retryable, retry_after_ms }: Refusal): ApiError {
+function toApiError({ code, message, retryable, retry_after_ms }: CommandError): ApiError {
 	const status = STATUS_BY_CODE[code] ?? (retryable ? 503 : 400);
 	return new ApiError(message, status, code, null, retry_after_ms ?? null);
 }

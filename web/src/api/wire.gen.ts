@@ -40,17 +40,21 @@ export interface AckInterval {
 	ms: number;
 }
 
-export interface Allowance {
-	requests: RemainingLimit;
-	tokens_minute: RemainingLimit;
-	tokens_day: RemainingDayLimit;
-	group: RemainingGroupLimit | null;
-}
-
 export interface AnswerDelayed {
 	type: 'answer_delayed';
 	reason: 'loading' | 'queue';
 	num_ahead: number;
+}
+
+export interface ApiKey {
+	id: string;
+	user_id: string;
+	prefix: string;
+	label: string;
+	created_at: number;
+	last_used_at: number | null;
+	scopes: ('admin' | 'chat' | 'read')[];
+	expires_at: number | null;
 }
 
 export interface AuditEntry {
@@ -154,7 +158,7 @@ export interface Carry {
 	o: Op | null;
 }
 
-export interface Challenge {
+export interface ChatRequirements {
 	persona: string;
 	prepare_token: string;
 	turnstile: TurnstileRequirement;
@@ -178,6 +182,13 @@ export type Command =
 	| Nack
 	| Pong;
 
+export interface CommandError {
+	code: string;
+	message: string;
+	retryable: boolean;
+	retry_after_ms: number | null;
+}
+
 export interface Completions {
 	completions: string[];
 	is_enabled: boolean;
@@ -199,17 +210,6 @@ export interface ConnectReply {
 export interface Content {
 	parts: [string];
 	content_type: 'text';
-}
-
-export interface Context {
-	prompts: ContextPrompt[];
-	profile: string;
-	memories: ContextMemory[];
-	summaries: ContextSummary[];
-	recalled: ContextExchange[];
-	starts_at: string | null;
-	num_dropped_messages: number;
-	sections: Section[];
 }
 
 export interface ContextExchange {
@@ -415,6 +415,11 @@ export interface ExperimentEnded {
 	winner: number | null;
 }
 
+export interface ExperimentReport {
+	experiment: Experiment;
+	outcome: Outcome;
+}
+
 export interface ExperimentStarted {
 	kind: 'ExperimentStarted';
 	experiment_id: string;
@@ -542,17 +547,6 @@ export interface Items {
 	items: unknown[];
 }
 
-export interface Key {
-	id: string;
-	user_id: string;
-	prefix: string;
-	label: string;
-	created_at: number;
-	last_used_at: number | null;
-	scopes: ('admin' | 'chat' | 'read')[];
-	expires_at: number | null;
-}
-
 export interface KeyCreated {
 	kind: 'KeyCreated';
 	user_id: string;
@@ -575,19 +569,9 @@ export interface KeyItem {
 	label: string;
 }
 
-export interface Latency {
-	model: string;
-	server_request_id?: string;
-	preflight_time_ms?: number | null;
-	count_tokens?: number | null;
-	ts_first_token_ms?: number | null;
-	ts_max_token_time_ms?: number | null;
-	ts_mean?: number | null;
-	ts_median?: number | null;
-	ts_min?: number | null;
-	ts_p95?: number | null;
-	ts_p99?: number | null;
-	ts_total_request_ms?: number | null;
+export interface LatencyReport {
+	models: ModelLatency[];
+	errors: ErrorCount[];
 }
 
 export interface LeftOut {
@@ -621,12 +605,12 @@ export interface LimitItem {
 	storage_mb: number | null;
 }
 
-export type LimitScope = 'everyone' | 'group' | 'user' | 'key' | 'address';
-
-export interface Limits {
+export interface LimitList {
 	items: LimitItem[];
 	keys: KeyItem[];
 }
+
+export type LimitScope = 'everyone' | 'group' | 'user' | 'key' | 'address';
 
 export interface Me {
 	user: User;
@@ -675,6 +659,17 @@ export interface Message {
 	metadata: Metadata;
 	recipient: 'all';
 	channel: 'final' | null;
+}
+
+export interface MessageContext {
+	prompts: ContextPrompt[];
+	profile: string;
+	memories: ContextMemory[];
+	summaries: ContextSummary[];
+	recalled: ContextExchange[];
+	starts_at: string | null;
+	num_dropped_messages: number;
+	sections: Section[];
 }
 
 export interface MessageFrame {
@@ -731,15 +726,14 @@ export interface Model {
 
 export interface ModelLatency {
 	model: string;
-	server: Speed;
-	browsers: Speed;
+	server: TimingSummary;
+	browsers: TimingSummary;
 }
 
-export interface ModelPrice {
-	model: string;
-	input: number;
-	cached: number;
-	output: number;
+export interface ModelList {
+	models: Model[];
+	default_model: string | null;
+	offers: Offer[];
 }
 
 export interface ModelPulled {
@@ -761,12 +755,6 @@ export interface ModelUsage {
 	model: string;
 }
 
-export interface Models {
-	models: Model[];
-	default_model: string | null;
-	offers: Offer[];
-}
-
 export interface Nack {
 	type: 'nack';
 	topic_id: string;
@@ -779,13 +767,19 @@ export interface NackFrame {
 	type: 'nack';
 	id: number | null;
 	topic_id: string | null;
-	error: Refusal;
+	error: CommandError;
 }
 
 export interface NewKey {
 	label?: string;
 	scopes?: ('admin' | 'chat' | 'read')[];
 	days?: number | null;
+}
+
+export interface NewPrice {
+	input: number;
+	cached: number;
+	output: number;
 }
 
 export type News =
@@ -822,6 +816,21 @@ export interface PageError {
 	line?: number;
 	build?: string;
 	count?: number;
+}
+
+export interface PageLatency {
+	model: string;
+	server_request_id?: string;
+	preflight_time_ms?: number | null;
+	count_tokens?: number | null;
+	ts_first_token_ms?: number | null;
+	ts_max_token_time_ms?: number | null;
+	ts_mean?: number | null;
+	ts_median?: number | null;
+	ts_min?: number | null;
+	ts_p95?: number | null;
+	ts_p99?: number | null;
+	ts_total_request_ms?: number | null;
 }
 
 export interface PartsLeftOut {
@@ -916,6 +925,7 @@ export interface PrewarmReply {
 }
 
 export interface Price {
+	model: string;
 	input: number;
 	cached: number;
 	output: number;
@@ -924,12 +934,12 @@ export interface Price {
 export interface PriceChanged {
 	kind: 'PriceChanged';
 	model: string;
-	after: ModelPrice | null;
+	after: Price | null;
 }
 
-export interface Prices {
+export interface PriceList {
 	currency: string;
-	items: ModelPrice[];
+	items: Price[];
 }
 
 export interface Problem {
@@ -955,7 +965,7 @@ export interface Prompt {
 	is_in_chat: boolean;
 	is_decoded: boolean;
 	shipped: PromptText;
-	versions: SavedVersion[];
+	versions: PromptVersion[];
 	active: number;
 	misfits: Record<number, string>;
 	sampling: Sampling | null;
@@ -989,6 +999,15 @@ export interface PromptText {
 	about: string;
 	is_in_chat: boolean;
 	is_decoded: boolean;
+}
+
+export interface PromptVersion {
+	name: string;
+	version: number;
+	template: string;
+	note: string;
+	created_by: string | null;
+	created_at: number;
 }
 
 export interface PromptWritten {
@@ -1028,13 +1047,6 @@ export interface RecoveryCodesReplaced {
 	user_id: string;
 }
 
-export interface Refusal {
-	code: string;
-	message: string;
-	retryable: boolean;
-	retry_after_ms: number | null;
-}
-
 export interface RemainingDayLimit {
 	limit: number | null;
 	remaining: number | null;
@@ -1053,6 +1065,13 @@ export interface RemainingLimit {
 	reset_ms: number | null;
 }
 
+export interface RemainingLimits {
+	requests: RemainingLimit;
+	tokens_minute: RemainingLimit;
+	tokens_day: RemainingDayLimit;
+	group: RemainingGroupLimit | null;
+}
+
 export interface RenderedMessage {
 	role: Role;
 	text: string;
@@ -1068,11 +1087,6 @@ export interface ReplyFrame {
 	id: number;
 	reply: unknown;
 	ok: boolean;
-}
-
-export interface Report {
-	experiment: Experiment;
-	outcome: Outcome;
 }
 
 export interface Reset {
@@ -1127,15 +1141,6 @@ export interface RunningExperiment {
 }
 
 export const SUBPROTOCOL = 'hitsend.v1';
-
-export interface SavedVersion {
-	name: string;
-	version: number;
-	template: string;
-	note: string;
-	created_by: string | null;
-	created_at: number;
-}
 
 export interface SecondFactorAdded {
 	kind: 'SecondFactorAdded';
@@ -1232,7 +1237,12 @@ export interface ServerRules {
 	allow_sharing: boolean;
 }
 
-export interface Share {
+export interface ShareCreated {
+	kind: 'ShareCreated';
+	conversation_id: string;
+}
+
+export interface ShareLink {
 	id: string;
 	path: string;
 	title: string;
@@ -1240,17 +1250,12 @@ export interface Share {
 	create_time: number;
 }
 
-export interface ShareCreated {
-	kind: 'ShareCreated';
-	conversation_id: string;
-}
-
 export interface ShareRevoked {
 	kind: 'ShareRevoked';
 	conversation_id: string;
 }
 
-export interface Shared {
+export interface SharedConversation {
 	title: string;
 	create_time: number;
 	messages: Message[];
@@ -1307,16 +1312,6 @@ export interface SnapshotFrame {
 export interface SocketTicket {
 	websocket_url: string;
 	expires_at: number;
-}
-
-export interface Speed {
-	first_token_ms: Percentiles;
-	token_ms: Percentiles;
-}
-
-export interface Speeds {
-	models: ModelLatency[];
-	errors: ErrorCount[];
 }
 
 export interface Spending {
@@ -1416,6 +1411,11 @@ export interface SubscribeReply {
 
 export interface TelemetryReply {
 	status: 'off' | 'success';
+}
+
+export interface TimingSummary {
+	first_token_ms: Percentiles;
+	token_ms: Percentiles;
 }
 
 export interface TitleChanged {

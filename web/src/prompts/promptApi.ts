@@ -30,7 +30,8 @@ export class PromptApi {
 	listExperiments = () => this.#api.listAdmin<wire.Experiment>('experiments');
 	startExperiment = (prompt: string, versions: number[]) =>
 		this.#api.requestAdmin<wire.Experiment>('POST', 'experiments', { prompt, versions });
-	getReport = (id: string) => this.#api.requestAdmin<wire.Report>('GET', `experiments/${id}`);
+	getReport = (id: string) =>
+		this.#api.requestAdmin<wire.ExperimentReport>('GET', `experiments/${id}`);
 	endExperiment = (id: string, winner: number | null) =>
 		this.#api.requestAdmin<wire.Experiment>('POST', `experiments/${id}/end`, { winner });
 

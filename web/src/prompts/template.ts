@@ -1,8 +1,8 @@
 /** Helpers for prompt templates: versions, slots and the line of an error. */
-import type { Prompt, SavedVersion, Slot } from '$/api/wire';
+import type { Prompt, PromptVersion, Slot } from '$/api/wire';
 
 /** `saved` is null for the shipped version, which has no author, date or note. */
-export type Version = Pick<SavedVersion, 'version' | 'template'> & { saved: SavedVersion | null };
+export type Version = Pick<PromptVersion, 'version' | 'template'> & { saved: PromptVersion | null };
 
 /** Newest first; the shipped version comes last. */
 export function listVersions({ versions, shipped }: Prompt): Version[] {

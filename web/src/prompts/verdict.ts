@@ -1,5 +1,5 @@
 /** The verdict of a comparison in words, and the layout of its interval bars. */
-import type { Difference, Mean, Measure, Report } from '$/api/wire';
+import type { Difference, ExperimentReport, Mean, Measure } from '$/api/wire';
 import type { PromptWords } from '$/words/prompts';
 
 export const MEASURES: Measure[] = [
@@ -13,7 +13,7 @@ export const MEASURES: Measure[] = [
 const SHARES: Measure[] = ['liked', 'declined'];
 
 export function describeVerdict(
-	{ variants, differences, min_people }: Report['outcome'],
+	{ variants, differences, min_people }: ExperimentReport['outcome'],
 	t: PromptWords['report']
 ): string[] {
 	const tooSmall = variants.filter(({ num_people }) => num_people < min_people);

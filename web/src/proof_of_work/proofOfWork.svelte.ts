@@ -4,7 +4,7 @@
  */
 import type { Api } from '$/api/client';
 import { ApiError, toFailure } from '$/api/http';
-import type { Challenge, ProofToken } from '$/api/wire';
+import type { ChatRequirements, ProofToken } from '$/api/wire';
 import { SharedTask } from '$/proof_of_work/sharedTask';
 import { NoWorker, solveInWorker, type Solve } from '$/proof_of_work/solveInWorker';
 
@@ -68,7 +68,7 @@ export class ProofOfWork {
 	}
 
 	async #solveChallenge(
-		{ seed, difficulty }: Challenge['proofofwork'],
+		{ seed, difficulty }: ChatRequirements['proofofwork'],
 		signal: AbortSignal
 	): Promise<string> {
 		if (!HEX.test(difficulty))

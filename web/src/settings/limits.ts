@@ -1,6 +1,6 @@
 /** The rate limits administrators have set: reads, sets and removes them. */
 import type { Api } from '$/api/client';
-import type { Group, Limit, LimitScope, Limits, Person } from '$/api/wire';
+import type { Group, Limit, LimitList, LimitScope, Person } from '$/api/wire';
 import { Resource } from '$/state/operation.svelte';
 
 export const LIMIT_NAMES = [
@@ -18,7 +18,7 @@ const NO_LIMIT: Limit = {
 };
 
 /** The limits, and everything that can have one. */
-interface LimitData extends Limits {
+interface LimitData extends LimitList {
 	groups: Group[];
 	people: Person[];
 }
@@ -34,7 +34,7 @@ export class LimitSettings {
 	}
 
 	get(scope: LimitScope, target = ''): Limit | null {
-		const matches = (item: Limits['items'][number]) =>
+		const matches = (item: LimitList['items'][number]) =>
 			item.scope === scope && item.target === target;
 		return this.fetched.value?.items.find(matches) ?? null;
 	}

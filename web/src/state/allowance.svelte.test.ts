@@ -1,18 +1,18 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Unreachable } from '$/api/http';
-import type { Allowance as AllowanceReply } from '$/api/wire';
+import type { RemainingLimits } from '$/api/wire';
 import { Allowance } from '$/state/allowance.svelte';
 
 const NO_LIMIT = { limit: null, remaining: null, reset_ms: null, reset_at: null };
-const NO_LIMITS: AllowanceReply = {
+const NO_LIMITS: RemainingLimits = {
 	requests: NO_LIMIT,
 	tokens_minute: NO_LIMIT,
 	tokens_day: NO_LIMIT,
 	group: null
 };
 
-let reply: AllowanceReply = NO_LIMITS;
+let reply: RemainingLimits = NO_LIMITS;
 let numFetches = 0;
 let allowance: Allowance;
 

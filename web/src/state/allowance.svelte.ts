@@ -4,7 +4,7 @@
  */
 import type { Api } from '$/api/client';
 import { toFailure } from '$/api/http';
-import type { Allowance as AllowanceReply, RemainingLimit } from '$/api/wire';
+import type { RemainingLimits, RemainingLimit } from '$/api/wire';
 
 /** A limit that resets within this time is fetched again then. */
 const MAX_WAIT_MS = 120_000;
@@ -67,7 +67,7 @@ export class Allowance {
 	}
 }
 
-function findTightest(allowance: AllowanceReply, now: number): TightestLimit | null {
+function findTightest(allowance: RemainingLimits, now: number): TightestLimit | null {
 	const found = [
 		toLimits('requests', allowance.requests, now),
 		toLimits('tokensMinute', allowance.tokens_minute, now),

@@ -6,7 +6,7 @@ import { untrack } from 'svelte';
 import { shortBackoff, type Backoff } from '$/api/backoff';
 import type { Api } from '$/api/client';
 import { toFailure } from '$/api/http';
-import type { Feedback, Message, Share } from '$/api/wire';
+import type { Feedback, Message, ShareLink } from '$/api/wire';
 import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
 import { Draft } from '$/state/draft.svelte';
 import type { Drafts } from '$/state/drafts';
@@ -222,7 +222,7 @@ export class Conversation {
 	}
 
 	/** Creates a link to everything up to a message. Throws if the server refuses. */
-	async share(leafId: string): Promise<Share> {
+	async share(leafId: string): Promise<ShareLink> {
 		return this.#api.share(this.id ?? '', leafId);
 	}
 

@@ -1,13 +1,13 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Unreachable } from '$/api/http';
-import type { TelemetryReply, Latency, Message, PageError } from '$/api/wire';
+import type { Message, PageError, PageLatency, TelemetryReply } from '$/api/wire';
 import { Telemetry } from '$/state/telemetry';
 import { TokenTiming } from '$/turn/tokenTiming';
 
 const SECRET = 'a secret that somebody wrote';
 
-let latencies: Latency[] = [];
+let latencies: PageLatency[] = [];
 let errors: PageError[][] = [];
 let respond: () => Promise<TelemetryReply>;
 let isAllowed = true;

@@ -4,7 +4,7 @@
  */
 import type { Api } from '$/api/client';
 import { toFailure } from '$/api/http';
-import type { TelemetryReply, Latency, PageError } from '$/api/wire';
+import type { PageError, PageLatency, TelemetryReply } from '$/api/wire';
 import type { Turn } from '$/turn/turn.svelte';
 
 type TelemetryApi = Pick<Api, 'reportLatency' | 'reportErrors'>;
@@ -95,7 +95,7 @@ export class Telemetry {
 	}
 }
 
-export function measureLatency({ timing, answer }: TimedTurn): Latency | null {
+export function measureLatency({ timing, answer }: TimedTurn): PageLatency | null {
 	const model = answer?.metadata.model_slug;
 	const { firstTokenMs, totalMs, gaps } = timing;
 	if (model === undefined || firstTokenMs === null || totalMs === null) return null;

@@ -12,7 +12,7 @@ MIN_CHARS = 3
 MAX_BYTES = 65_536
 
 
-class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class AutocompleteBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The names are ChatGPT's. Suggestions do not depend on the conversation."""
 
     input_text: Annotated[str, msgspec.Meta(max_length=16_000)]
@@ -32,7 +32,7 @@ class Completions(msgspec.Struct, frozen=True):
 @endpoint("POST", "/backend-api/conversation/experimental/generate_autocompletions", Access.CHAT)
 async def autocomplete(call: Call) -> Response:
     """Suggest how a draft continues: at most one suggestion, within 150 ms."""
-    draft = await call.read_body(Draft, MAX_BYTES)
+    draft = await call.read_body(AutocompleteBody, MAX_BYTES)
     autocomplete, is_on = call.app.autocomplete, call.app.services.settings.autocomplete
     text = ""
     if is_on and draft.num_completions and len(draft.input_text.strip()) >= MIN_CHARS:

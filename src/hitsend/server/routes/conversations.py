@@ -21,7 +21,7 @@ MAX_PAGE_SIZE = 100
 MAX_QUERY_CHARS = 200
 
 
-class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConversationChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Fields that are left out stay unchanged."""
 
     title: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
@@ -87,7 +87,10 @@ async def get_conversation(call: Call) -> Response:
 @endpoint("PATCH", PATH, Access.CHAT_AND_READ)
 async def change_conversation(call: Call) -> Response:
     """Rename, archive, pin, move to a folder, show another branch, or delete with an undo."""
-    conversation_id, change = call.path_param("conversation_id"), await call.read_body(Change)
+    conversation_id, change = (
+        call.path_param("conversation_id"),
+        await call.read_body(ConversationChange),
+    )
     await call.app.services.store.conversations.update(
         conversation_id, call.user_id, call.actor, **msgspec.to_builtins(change)
     )

@@ -26,7 +26,7 @@ class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     winner: int | None = None
 
 
-class Report(msgspec.Struct, frozen=True):
+class ExperimentReport(msgspec.Struct, frozen=True):
     experiment: Experiment
     outcome: Outcome
 
@@ -56,7 +56,7 @@ async def get_experiment(call: Call) -> Response:
     trials = await experiments.trials(experiment.id)
     # In a thread: there may be tens of thousands of turns.
     found = await asyncio.to_thread(evaluate, experiment.versions, trials)
-    return json_response(Report(experiment, found))
+    return json_response(ExperimentReport(experiment, found))
 
 
 @endpoint("POST", "/backend-api/admin/experiments/{experiment_id}/end", Access.ADMIN)

@@ -21,7 +21,7 @@ NO_PREWARM = "none"
 """The `client_prepare_state` of a client that only wants the token count."""
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class PrewarmReply(msgspec.Struct, frozen=True, kw_only=True):
     """How much of the context window a Send would take, and whether it is prewarmed."""
 
     status: Literal["ok", "skipped"]
@@ -43,8 +43,8 @@ async def prepare(call: Call) -> Response:
         encoding = _encode(call, _with_placeholder(body))
         prompt, encoded = await run_until_disconnect(call.request, encoding)
     except (EngineDown, EngineLost):
-        return json_response(Prepared(status="skipped"))
-    prepared = Prepared(
+        return json_response(PrewarmReply(status="skipped"))
+    prepared = PrewarmReply(
         status="skipped",
         num_tokens=encoded.num_tokens,
         num_window_tokens=encoded.num_window_tokens,

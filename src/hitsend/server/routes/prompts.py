@@ -44,7 +44,7 @@ class NewVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: Annotated[str, Meta(max_length=500)] = ""
 
 
-class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PromptChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Fields that are left out stay unchanged; null restores hitsend's default."""
 
     version: VersionNumber | None | UnsetType = UNSET
@@ -116,7 +116,7 @@ async def write_version(call: Call) -> Response:
 @endpoint("PUT", "/backend-api/admin/prompts/{name}", Access.ADMIN)
 async def set_version(call: Call) -> Response:
     """Activate a version, or set the sampling of the answers it asks for."""
-    prompt, choice = _prompt(call), await call.read_body(Choice, MAX_BYTES)
+    prompt, choice = _prompt(call), await call.read_body(PromptChoice, MAX_BYTES)
     if choice.sampling and not prompt.is_decoded:
         raise Refused(NOT_DECODED, param="sampling")
     version, store = choice.version, call.app.services.store.prompts

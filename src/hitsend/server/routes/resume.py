@@ -32,7 +32,7 @@ Status: TypeAlias = Literal["IS_STREAMING", "IS_COMPLETE", "NO_STREAM"]
 Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class Resume(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     conversation_id: Id
     offset: Annotated[int, msgspec.Meta(ge=0, le=MAX_EVENTS)] = 0
     turn_exchange_id: Id | None = None
@@ -52,7 +52,7 @@ async def resume_turn(call: Call) -> Response:
     """Continue an answer from any event, or from a snapshot."""
     with record_refusals(call.app, call.identity):
         call.app.resume_limit.count(call.user_id)
-        body = await call.read_body(Resume, MAX_BYTES)
+        body = await call.read_body(ResumeBody, MAX_BYTES)
         turn = await _find_turn(call, body)
     stream = await open_stream(
         call.app, call.user_id, turn.turn_id, body.offset, is_compact=body.mode == "compact"
@@ -91,7 +91,7 @@ async def get_stream_status(call: Call) -> Response:
     return json_response(StreamStatus(status, turn_id, 1, last_seq, turn.topic_id))
 
 
-async def _find_turn(call: Call, body: Resume) -> TurnStatus:
+async def _find_turn(call: Call, body: ResumeBody) -> TurnStatus:
     """Finds the turn by the body or the token. Raises the same NotFound for a turn that does not
     exist and for another user's."""
     token = call.request.headers.get(CONDUIT, NO_TOKEN)

@@ -11,7 +11,7 @@ from hitsend.store import AccountRole
 from hitsend.wire.responses import Items, Person
 
 
-class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PersonChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Fields that are left out stay unchanged."""
 
     role: AccountRole | UnsetType = UNSET
@@ -44,7 +44,7 @@ async def list_users(call: Call) -> Response:
 @endpoint("PATCH", "/backend-api/people/{user_id}", Access.ADMIN)
 async def change_user(call: Call) -> Response:
     """Change a user's role or group, or disable the account."""
-    change = await call.read_body(Change)
+    change = await call.read_body(PersonChange)
     changes = msgspec.to_builtins(change)
     if not changes:
         raise Refused("Nothing was given to change.")
