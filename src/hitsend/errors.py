@@ -8,6 +8,7 @@
       - ScopeMissing       403  the API key may not do this
       - PasswordNeeded       403  the password has to be given again first
       - SecondFactorNeeded   403  a second factor has to be set up first
+      - DestinationRefused   403  an address that hitsend does not connect to
     + NotFound             404  does not exist, or belongs to someone else: same response
     + MethodNotAllowed     405  the path has no such method
     + Conflict             409  done already, or changed concurrently
@@ -84,6 +85,10 @@ class PasswordNeeded(NotAllowed):
 
 class SecondFactorNeeded(NotAllowed):
     code = "second_factor_required"
+
+
+class DestinationRefused(NotAllowed):
+    code = "destination_refused"
 
 
 class NotFound(Refused):

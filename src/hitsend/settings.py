@@ -71,6 +71,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "and X-Forwarded-Proto headers count."
         ),
     ] = ""
+    trusted_destinations: Annotated[
+        str,
+        _help(
+            "Hosts and networks beyond the public internet that tools may connect to, separated by "
+            "commas, such as `wiki.lan, 10.2.0.0/16, [fd00::1]:8443`. Without a port, 80 and 443."
+        ),
+    ] = ""
     data_dir: Annotated[Path, _help("Directory of the database.")] = Path(
         platformdirs.user_data_dir("hitsend")
     )
