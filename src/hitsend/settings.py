@@ -196,6 +196,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = True
     currency: Annotated[str, _help("Currency of token prices on the usage page.")] = "USD"
 
+    python: Annotated[
+        Literal["monty", "off"],
+        _help("What runs the Python that models write: Monty, a small safe Python, or nothing."),
+    ] = "monty"
+    python_time_s: Annotated[Seconds, _help("Longest time a program of a model may run.")] = 10.0
+    python_memory_bytes: Annotated[
+        int, Meta(ge=16_000_000, description="Memory that a program of a model may use.")
+    ] = 256_000_000
+    python_output_bytes: Annotated[
+        Count, _help("Longest output of a program of a model. One that prints more is stopped.")
+    ] = 100_000
+    python_running: Annotated[
+        Count, _help("Programs of models that run at once, one for each person. Others wait.")
+    ] = 2
+    python_kept: Annotated[
+        Count,
+        _help(
+            "Conversations whose Python variables are kept in memory, with up to 8 MiB each. Those "
+            "used longest ago go first."
+        ),
+    ] = 32
+
     max_body_bytes: Annotated[Count, _help("Largest request body.")] = 4_194_304
     max_import_bytes: Annotated[Count, _help("Largest file that can be imported.")] = 268_435_456
     max_message_chars: Annotated[Count, _help("Longest message, in characters.")] = 1_000_000

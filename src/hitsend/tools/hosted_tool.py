@@ -30,11 +30,20 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Shows text while the tool runs, such as what a program prints."""
 
 
+class ToolFile(msgspec.Struct, frozen=True):
+    """A file that a tool made, such as a plot."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
 class CallResult(msgspec.Struct, frozen=True):
     output: str
     """What the model reads and the person can open."""
     failed: bool = False
     changed_memories: tuple[ChangedMemory, ...] = ()
+    files: tuple[ToolFile, ...] = ()
 
 
 class HostedTool(msgspec.Struct, frozen=True, kw_only=True):
