@@ -26,7 +26,10 @@ from hitsend.events import (
     Stamped,
     TextArrived,
     TitleChosen,
+    ToolArgumentsArrived,
     ToolCallArrived,
+    ToolCallDropped,
+    ToolCallStarted,
     ToolReturned,
     TurnAccepted,
     TurnFailed,
@@ -141,6 +144,22 @@ def tools() -> Events:
     yield ToolCallArrived(ToolCall("call_2", "weather", '{"city":"Rome"}'))
     yield AnswerFinished(ANSWER, "tool_calls", Usage(12, 8, 30, 0.4, 21.5, 300.0))
     yield TurnFinished("tool_calls")
+
+
+def tools_as_written() -> Events:
+    """The calls come as the model writes them. The second one is cut at the limit."""
+    yield from opening_events("What is the weather in Paris and Rome?")
+    yield from text_events("Let me", " look.", "")
+    yield ToolCallStarted("call_1", "weather")
+    for piece in ('{"city"', ': "Pa', 'ris"}'):
+        yield from text_events("")
+        yield ToolArgumentsArrived("call_1", piece)
+    yield ToolCallArrived(ToolCall("call_1", "weather", '{"city": "Paris"}'))
+    yield ToolCallStarted("call_2", "weather")
+    yield ToolArgumentsArrived("call_2", '{"city": "R')
+    yield ToolCallDropped("cut", call_id="call_2")
+    yield AnswerFinished(ANSWER, "length", Usage(12, 8, 30, 0.4, 21.5, 300.0))
+    yield TurnFinished("length")
 
 
 def title() -> Events:
@@ -289,6 +308,7 @@ RECORDED = (
     failed,
     failed_before_answering,
     tools,
+    tools_as_written,
     title,
     remembered,
     asked_for,

@@ -32,6 +32,9 @@ Ending: TypeAlias = Literal["stop", "length", "tool_calls", "stopped", "interrup
 """Why an answer ended: by itself, at the length limit, to call a tool, stopped by the user, by a
 crash or restart of the server, or by an error."""
 
+DropReason: TypeAlias = Literal["cut", "malformed", "unknown"]
+"""Why a call was dropped: the answer ended within it, it is no JSON, or no tool has its name."""
+
 Delay: TypeAlias = Literal["queue", "loading"]
 """An answer waits in the queue, or for its model to load."""
 
@@ -168,10 +171,34 @@ class TextArrived(Event, frozen=True):
     """For a beam search: tokens evaluated since the previous event."""
 
 
+class ToolCallStarted(Event, frozen=True):
+    """The model began to call a tool. Its arguments follow."""
+
+    call_id: str
+    tool: str
+
+
+class ToolArgumentsArrived(Event, frozen=True):
+    """A piece of the arguments of the call that was started."""
+
+    call_id: str
+    text: str
+
+
 class ToolCallArrived(Event, frozen=True):
-    """The model called a tool."""
+    """The model called a tool, and the call is whole."""
 
     call: ToolCall
+
+
+class ToolCallDropped(Event, frozen=True):
+    """The model wrote a call that is not whole, or that no tool answers to. Nobody runs it."""
+
+    reason: DropReason
+    text: str = ""
+    """What the model wrote, if the call was never started."""
+    call_id: str | UnsetType = UNSET
+    """The call, if it was started."""
 
 
 class ToolReturned(Event, frozen=True):
@@ -229,7 +256,10 @@ AnyEvent: TypeAlias = (
     | AnswerDelayed
     | PromptRead
     | TextArrived
+    | ToolCallStarted
+    | ToolArgumentsArrived
     | ToolCallArrived
+    | ToolCallDropped
     | ToolReturned
     | MemoriesChanged
     | AnswerFinished

@@ -36,7 +36,9 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", tag_field="kind"):
     call_id: str
     tool: str
     arguments: str
-    """JSON, exactly as the model wrote it."""
+    """A JSON object, as the model wrote it."""
+    is_partial: bool | UnsetType = UNSET
+    """Set while the model writes the arguments, and for good if they never become whole."""
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", tag_field="kind"):

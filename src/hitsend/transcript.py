@@ -25,7 +25,10 @@ from hitsend.events import (
     PromptWarmed,
     TextArrived,
     TitleChosen,
+    ToolArgumentsArrived,
     ToolCallArrived,
+    ToolCallDropped,
+    ToolCallStarted,
     ToolReturned,
     TurnAccepted,
     TurnFailed,
@@ -33,7 +36,7 @@ from hitsend.events import (
     TurnStarted,
     merge_texts,
 )
-from hitsend.messages import Part, Role, Seen, Text, Usage
+from hitsend.messages import Part, Role, Seen, Text, ToolCall, Usage
 
 Status: TypeAlias = Literal["in_progress", "finished", "partial", "failed"]
 
@@ -115,8 +118,15 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             last = transcript.messages[-1]
             usage = _add_output(last.usage or Usage(), OutputCounts().add(event))
             return _replace_last(transcript, parts=_append_text(last.parts, text), usage=usage)
-        case ToolCallArrived(call=call):
+        case ToolCallStarted(call_id=call_id, tool=tool):
+            call = ToolCall(call_id, tool, "", is_partial=True)
             return _replace_last(transcript, parts=(*transcript.messages[-1].parts, call))
+        case ToolArgumentsArrived(text=text):
+            parts = _append_arguments(transcript.messages[-1].parts, text)
+            return _replace_last(transcript, parts=parts)
+        case ToolCallArrived(call=call):
+            parts = _put_call(transcript.messages[-1].parts, call)
+            return _replace_last(transcript, parts=parts)
         case ToolReturned(result=result):
             return _replace_last(transcript, parts=(*transcript.messages[-1].parts, result))
         case AnswerFinished(ending=ending, usage=usage):
@@ -130,6 +140,8 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             return _replace(failed, ending="failed", failure=event)
         case TurnStarted() | PromptEncoded() | TurnAccepted() | PromptWarmed() | AnswerDelayed():
             return transcript
+        case ToolCallDropped():
+            return transcript  # a call that was started stays partial
         case _:
             assert_never(event)
 
@@ -187,6 +199,20 @@ def _append_text(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
     if parts and isinstance(parts[-1], Text):
         return (*parts[:-1], Text(parts[-1].text + text))
     return (*parts, Text(text)) if text else parts
+
+
+def _append_arguments(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
+    """Extends the call at the end, which is partial."""
+    *before, call = parts
+    assert isinstance(call, ToolCall)
+    return (*before, msgspec.structs.replace(call, arguments=call.arguments + text))
+
+
+def _put_call(parts: tuple[Part, ...], call: ToolCall) -> tuple[Part, ...]:
+    """Replaces the call that was started. Older logs have only whole calls."""
+    last = parts[-1] if parts else None
+    is_started = isinstance(last, ToolCall) and last.call_id == call.call_id
+    return (*(parts[:-1] if is_started else parts), call)
 
 
 def _end_last(

@@ -10,6 +10,7 @@ import pytest
 from tests.server.world import World
 
 from hitsend.credentials import hash_token
+from hitsend.engine.scripted.playback import PIECE
 from hitsend.events import TurnFinished
 
 
@@ -101,22 +102,106 @@ async def test_a_tool_call_comes_back_in_openais_shape(sdk: openai.AsyncOpenAI) 
     assert (call.function.name, call.function.arguments) == ("weather", '{"city": "Bern"}')
 
 
-async def test_a_streamed_tool_call_has_its_id_and_name_first(sdk: openai.AsyncOpenAI) -> None:
+async def call_pieces(sdk: openai.AsyncOpenAI, asked: str, **more: Any) -> tuple[list[Any], str]:
+    """Returns the pieces of the calls of a streamed answer, and why it finished."""
     stream = await sdk.chat.completions.create(
-        model="auto", messages=says(CALL), tools=[WEATHER], stream=True
+        model="auto", messages=says(asked), tools=[WEATHER], stream=True, **more
     )
-    calls = [
-        call
-        async for chunk in stream
-        for choice in chunk.choices
-        for call in choice.delta.tool_calls or ()
-    ]
-    assert calls[0].index == 0
-    assert calls[0].id
-    assert calls[0].function
+    choices = [choice async for chunk in stream for choice in chunk.choices]
+    assert "".join(choice.delta.content or "" for choice in choices) == ""
+    pieces = [piece for choice in choices for piece in choice.delta.tool_calls or ()]
+    return pieces, str(choices[-1].finish_reason)
+
+
+async def test_a_streamed_call_has_its_name_first_and_then_its_arguments(
+    sdk: openai.AsyncOpenAI,
+) -> None:
+    pieces, reason = await call_pieces(sdk, CALL.replace("!script", "!script pace=20ms"))
+    first, *others = pieces
+    assert (first.index, first.type, first.function.name) == (0, "function", "weather")
+    assert first.id
+    assert first.function.arguments == ""
+    assert len(others) > 1
+    assert {(one.index, one.id, one.type, one.function.name) for one in others} == {
+        (0, None, None, None)
+    }
+    assert "".join(one.function.arguments for one in others) == '{"city": "Bern"}'
+    assert reason == "tool_calls"
+
+
+async def test_each_of_several_streamed_calls_has_its_own_index(sdk: openai.AsyncOpenAI) -> None:
+    pieces, reason = await call_pieces(sdk, f"{CALL}\n{CALL.removeprefix('!script')}")
+    assert [piece.index for piece in pieces if piece.id] == [0, 1]
+    assert len({piece.id for piece in pieces if piece.id}) == 2
+    for index in (0, 1):
+        arguments = [piece.function.arguments for piece in pieces if piece.index == index]
+        assert "".join(arguments) == '{"city": "Bern"}'
+    assert reason == "tool_calls"
+
+
+async def test_the_stream_helper_of_the_sdk_understands_a_streamed_call(
+    sdk: openai.AsyncOpenAI,
+) -> None:
+    async with sdk.chat.completions.stream(
+        model="auto", messages=says(CALL), tools=[WEATHER]
+    ) as stream:
+        events = [event async for event in stream]
+        whole = await stream.get_final_completion()
+    deltas = [one for one in events if one.type == "tool_calls.function.arguments.delta"]
+    assert "".join(one.arguments_delta for one in deltas) == '{"city": "Bern"}'
+    calls: Any = whole.choices[0].message.tool_calls
     assert calls[0].function.name == "weather"
-    arguments = "".join(call.function.arguments or "" for call in calls if call.function)
-    assert arguments == '{"city": "Bern"}'
+    assert calls[0].function.arguments == '{"city": "Bern"}'
+    assert whole.choices[0].finish_reason == "tool_calls"
+
+
+BROKEN = [
+    '<tool_call>\n{"name": "weather", "arguments": {"city": "Be',
+    '<tool_call>\n{"name": "weather", "argu',
+    "<tool_call>\nweather('Bern')\n</tool_call>",
+    '<tool_call>\n{"name": "weather", "arguments": {"city": Bern}}\n</tool_call>',
+    '<tool_call>\n{"name": "weather", "arguments": ["Bern"]}\n</tool_call>',
+    '<tool_call>\n{"name": "wether", "arguments": {"city": "Bern"}}\n</tool_call>',
+    '```json\n{"name": "weather", "arguments": {"city": "Be',
+    '{"name": "weather", "arguments": {"city": "Be',
+]
+
+
+@pytest.mark.parametrize("written", BROKEN)
+async def test_a_call_that_is_not_whole_is_no_call_and_no_text(
+    sdk: openai.AsyncOpenAI, written: str
+) -> None:
+    asked = f"!script\n{written}"
+    made = await sdk.chat.completions.create(model="auto", messages=says(asked), tools=[WEATHER])
+    assert made.choices[0].message.tool_calls is None
+    assert made.choices[0].message.content == ""
+    assert made.choices[0].finish_reason == "length"
+    _, reason = await call_pieces(sdk, asked)
+    assert reason == "length"
+
+
+async def test_a_call_that_is_cut_at_the_limit_is_no_call_and_no_text(
+    sdk: openai.AsyncOpenAI,
+) -> None:
+    num_tokens = len(PIECE.findall(CALL.removeprefix("!script\n")))
+    for max_tokens in range(1, num_tokens):
+        made = await sdk.chat.completions.create(
+            model="auto", messages=says(CALL), tools=[WEATHER], max_tokens=max_tokens
+        )
+        choice = made.choices[0]
+        if choice.finish_reason == "tool_calls":  # only its end tag was cut
+            calls: Any = choice.message.tool_calls
+            assert calls[0].function.arguments == '{"city": "Bern"}'
+        else:
+            assert choice.finish_reason == "length"
+            assert (choice.message.content, choice.message.tool_calls) == ("", None)
+
+
+async def test_text_before_a_dropped_call_stays(sdk: openai.AsyncOpenAI) -> None:
+    asked = "!script\nLet me look.\n<tool_call>\n{}\n</tool_call>"
+    made = await sdk.chat.completions.create(model="auto", messages=says(asked), tools=[WEATHER])
+    assert made.choices[0].message.content == "Let me look."
+    assert made.choices[0].finish_reason == "length"
 
 
 async def test_the_result_of_a_tool_can_be_given_back(sdk: openai.AsyncOpenAI) -> None:

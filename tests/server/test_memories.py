@@ -439,7 +439,7 @@ async def test_an_indirect_memory_request_is_made_by_the_models_tool_call(
         '{"name": "remember", "arguments": {"text": "Bob"}}',
         '{"name": "remember", "arguments": {}}',
         '{"name": "forget", "arguments": {"about": "call"}}',
-        '{"name": "forget", "arguments": "nothing"}',
+        '{"name": "forget", "arguments": {"about": 1}}',
     ],
 )
 async def test_a_tool_call_without_the_users_words_is_refused(

@@ -24,16 +24,18 @@ async def read_stream(response: TurnStream) -> bytes:
 
 
 async def test_a_log_that_breaks_off_has_no_done() -> None:
-    assert DONE not in await read_stream(stream_turn(FullMessageView(), batches(LOG[:-1], ()), {}))
+    assert DONE not in await read_stream(
+        stream_turn(FullMessageView(), batches(LOG[:-1], ()), {}, 60)
+    )
 
 
 async def test_a_log_with_an_end_has_a_done() -> None:
     assert (
-        await read_stream(stream_turn(FullMessageView(), batches(LOG[:-1], LOG[-1:]), {}))
+        await read_stream(stream_turn(FullMessageView(), batches(LOG[:-1], LOG[-1:]), {}, 60))
     ).endswith(DONE)
 
 
 async def test_a_turn_that_ended_before_the_resume_has_a_done() -> None:
     assert (
-        await read_stream(stream_turn(FullMessageView(), batches(), {}, has_ended=True))
+        await read_stream(stream_turn(FullMessageView(), batches(), {}, 60, has_ended=True))
     ).endswith(DONE)

@@ -30,7 +30,7 @@ from hitsend.engine.models.catalogue import Catalogue
 from hitsend.engine.remote.engine import RemoteEngine
 from hitsend.engine.scripted.engine import ScriptedEngine
 from hitsend.engine.scripted.script import Script
-from hitsend.engine.tool_calls import ToolCallParser, tool_schema
+from hitsend.engine.tool_calls import Piece, ToolCallParser, tool_schema
 
 __all__ = [
     "Catalogue",
@@ -41,6 +41,7 @@ __all__ = [
     "EngineStatus",
     "Finished",
     "Preempted",
+    "Piece",
     "Generated",
     "GenerationStep",
     "Level",

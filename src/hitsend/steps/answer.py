@@ -12,6 +12,7 @@ from hitsend.engine import (
     Engine,
     Finished,
     Generated,
+    Piece,
     Prefilled,
     Prompt,
     ToolCallParser,
@@ -26,6 +27,7 @@ from hitsend.events import (
     PromptRead,
     TextArrived,
     ToolCallArrived,
+    ToolCallDropped,
 )
 from hitsend.messages import Sampling, ToolCall, Usage
 from hitsend.send import Turn
@@ -48,6 +50,9 @@ class Answer:
         self.beginning = ""
         self._num_granted = num_granted
         self._num_rounds = 0
+        self._has_dropped_call = False
+        """In this round. The answer is not what the model meant to say: its caller is told that it
+        was cut short."""
         self._usage = Usage()
         self._uncertainty = Uncertainty()
 
@@ -71,6 +76,7 @@ class Answer:
     def begin_round(self) -> ToolCallParser | None:
         self._num_rounds += 1
         self.calls = []
+        self._has_dropped_call = False
         names = [*self.tools, *(tool.name for tool in self.turn.send.tools)]
         return ToolCallParser(names) if names else None
 
@@ -80,15 +86,20 @@ class Answer:
         searched = generated.num_searched_tokens
         return TextArrived(text, generated.tokens, num_searched_tokens=searched)
 
-    def add_pieces(self, pieces: Iterable[str | ToolCall]) -> Iterator[AnyEvent]:
+    def add_pieces(self, pieces: Iterable[Piece]) -> Iterator[AnyEvent]:
         """Calls of a later round are neither run nor shown: small models repeat themselves."""
         for piece in pieces:
             if isinstance(piece, str):
                 self._add_beginning(piece)
                 yield TextArrived(piece)
-            elif self._num_rounds == 1:
+            elif self._num_rounds > 1:
+                continue
+            elif isinstance(piece, ToolCall):
                 self.calls.append(piece)
                 yield ToolCallArrived(piece)
+            else:
+                self._has_dropped_call |= isinstance(piece, ToolCallDropped)
+                yield piece
 
     def finish_round(self, finished: Finished) -> None:
         is_truncated = finished.reason == "length"
@@ -97,6 +108,8 @@ class Answer:
         self.ending = finished.reason
         if self.calls and not self.tools:
             self.ending, self.calls = "tool_calls", []
+        if self._has_dropped_call:
+            self.ending = "length"
 
     def _add_beginning(self, text: str) -> None:
         if len(self.beginning) < NUM_BEGINNING_CHARS:
@@ -121,7 +134,8 @@ async def generate(
                 case Prefilled():
                     yield PromptRead(*msgspec.structs.astuple(step))
                 case Finished():
-                    for event in answer.add_pieces(parser.finish() if parser else ()):
+                    is_cut = step.reason == "length"
+                    for event in answer.add_pieces(parser.finish(is_cut=is_cut) if parser else ()):
                         yield event
                     answer.finish_round(step)
                 case _:

@@ -26,7 +26,10 @@ from hitsend.events import (
     Stamped,
     TextArrived,
     TitleChosen,
+    ToolArgumentsArrived,
     ToolCallArrived,
+    ToolCallDropped,
+    ToolCallStarted,
     ToolReturned,
     TurnAccepted,
     TurnFailed,
@@ -60,6 +63,7 @@ class ChunkView:
         self._include_usage = include_usage
         self._num_logprobs = num_logprobs
         self._fold = TextlessFold()
+        self._num_calls = 0
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
         return b"".join(self.encode_chunks(batch))
@@ -77,8 +81,15 @@ class ChunkView:
                 return self._text_chunks(event)
             case AnswerStarted():
                 return [self._chunk(response.Delta(role="assistant", content=""))]
+            case ToolCallStarted(call_id=call_id, tool=tool):
+                return [self._first_call_chunk(ToolCall(call_id, tool, ""))]
+            case ToolArgumentsArrived(text=text):
+                function = response.FunctionPiece(text)
+                piece = response.FunctionCallPiece(self._num_calls - 1, function)
+                return [self._call_chunk(piece)]
             case ToolCallArrived(call=call):
-                return [self._tool_call_chunk(call)]
+                is_new = len(get_tool_calls(self._fold.last_message)) > self._num_calls
+                return [self._first_call_chunk(call)] if is_new else []
             case AnswerFinished():
                 return self._finish_chunks() if has_ended else []
             case TurnFinished() | TurnFailed():
@@ -87,7 +98,7 @@ class ChunkView:
                 return []
             case PromptWarmed() | MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
                 return []
-            case MemoriesChanged() | ToolReturned():
+            case MemoriesChanged() | ToolCallDropped() | ToolReturned():
                 return []
             case _:
                 assert_never(event)
@@ -98,11 +109,15 @@ class ChunkView:
             return []
         return [self._chunk(response.Delta(content=event.text), logprobs=logprobs)]
 
-    def _tool_call_chunk(self, call: ToolCall) -> bytes:
-        index = len(get_tool_calls(self._fold.last_message)) - 1
-        function = response.Function(call.tool, call.arguments)
-        chunk = response.FunctionCallChunk(call.call_id, function, index=index)
-        return self._chunk(response.Delta(tool_calls=(chunk,)))
+    def _first_call_chunk(self, call: ToolCall) -> bytes:
+        function = response.FunctionPiece(call.arguments, call.tool)
+        index, self._num_calls = self._num_calls, self._num_calls + 1
+        return self._call_chunk(
+            response.FunctionCallPiece(index, function, call.call_id, "function")
+        )
+
+    def _call_chunk(self, piece: response.FunctionCallPiece) -> bytes:
+        return self._chunk(response.Delta(tool_calls=(piece,)))
 
     def _turn_end_chunks(self, has_ended: bool) -> list[bytes]:
         if error := _find_error(self._fold.transcript):
@@ -152,6 +167,7 @@ def build_completion(
     calls = tuple(
         response.FunctionCall(call.call_id, response.Function(call.tool, call.arguments))
         for call in get_tool_calls(answer)
+        if not call.is_partial
     )
     message = response.AnswerMessage(answer.text or (None if calls else ""), calls or UNSET)
     arrivals = (event.tokens for event in events if isinstance(event, TextArrived))

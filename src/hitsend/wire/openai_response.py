@@ -37,14 +37,24 @@ class FunctionCall(msgspec.Struct, frozen=True):
     type: Literal["function"] = "function"
 
 
-class FunctionCallChunk(FunctionCall, frozen=True, kw_only=True):
+class FunctionPiece(msgspec.Struct, frozen=True):
+    arguments: str
+    name: str | UnsetType = UNSET
+
+
+class FunctionCallPiece(msgspec.Struct, frozen=True):
+    """Part of a call. Only the first has an id, a type and a name."""
+
     index: int
+    function: FunctionPiece
+    id: str | UnsetType = UNSET
+    type: Literal["function"] | UnsetType = UNSET
 
 
 class Delta(msgspec.Struct, frozen=True):
     role: Literal["assistant"] | UnsetType = UNSET
     content: str | UnsetType = UNSET
-    tool_calls: tuple[FunctionCallChunk, ...] | UnsetType = UNSET
+    tool_calls: tuple[FunctionCallPiece, ...] | UnsetType = UNSET
 
 
 class ChunkChoice(msgspec.Struct, frozen=True):

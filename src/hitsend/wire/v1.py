@@ -30,7 +30,10 @@ from hitsend.events import (
     Stamped,
     TextArrived,
     TitleChosen,
+    ToolArgumentsArrived,
     ToolCallArrived,
+    ToolCallDropped,
+    ToolCallStarted,
     ToolReturned,
     TurnAccepted,
     TurnFailed,
@@ -49,6 +52,7 @@ from hitsend.wire.problem import describe_error, error_from_failure
 from hitsend.wire.textless_fold import TextlessFold
 
 TEXT_PATH = "/message/content/parts/0"
+CALLS_PATH = "/message/metadata/tool_calls"
 
 STREAM_STATUSES: dict[Ending, side_events.StreamStatus] = {
     "stop": "finished_successfully",
@@ -89,6 +93,8 @@ class V1View:
         self._fold = TextlessFold()
         self._num_hidden = 0
         self._checksums: list[TextChecksum] = []
+        self._num_calls = 0
+        """In the newest message."""
         self._warmed: PromptWarmed | None = None
         self._first_word_ms: float | None = None
         self._seq = 0
@@ -152,9 +158,11 @@ class V1View:
                 return [ENCODING_FRAME, *([_side_event(self._token)] if self._token else ())]
             case MessageAdded() | AnswerStarted():
                 return self._message_frames()
-            case ToolCallArrived():
-                calls = {"tool_calls": wire.get_tool_calls(self._fold.last_message)}
-                return [self._delta("/message/metadata", "append", calls)]
+            case ToolCallStarted() | ToolCallArrived():
+                return [self._call_frame()]
+            case ToolArgumentsArrived(text=text):
+                path = f"{CALLS_PATH}/{self._num_calls - 1}/arguments"
+                return [self._delta(path, "append", text)]
             case MemoriesChanged():
                 return self._memory_frames()
             case AnswerDelayed(reason=reason, num_ahead=num_ahead):
@@ -172,7 +180,9 @@ class V1View:
                 return []
             case ContextBuilt():
                 return self._hidden_frames(event)
-            case ToolReturned() | PromptEncoded() | TurnAccepted() | PromptRead():
+            case ToolCallDropped() | ToolReturned():
+                return []
+            case PromptEncoded() | TurnAccepted() | PromptRead():
                 return []
             case _:
                 assert_never(event)
@@ -193,6 +203,7 @@ class V1View:
 
     def _message_frames(self) -> list[SseFrame]:
         message = wire.build_message(self._fold.last_message, wire.Origin.from_turn(self._turn))
+        self._num_calls = 0
         self._checksums.append(TextChecksum(message.id, message.content.parts[0]))
         envelope = wire.Envelope(message, self._turn.conversation_id)
         add = self._delta("", "add", envelope)
@@ -217,6 +228,13 @@ class V1View:
             return [append]
         self._first_word_ms = at_ms if self._first_word_ms is None else self._first_word_ms
         return [self._marker("user_visible_token"), append]
+
+    def _call_frame(self) -> SseFrame:
+        calls = wire.get_tool_calls(self._fold.last_message)
+        if len(calls) == self._num_calls:  # the call that was started is whole
+            return self._delta(f"{CALLS_PATH}/{len(calls) - 1}/is_partial", "remove", None)
+        self._num_calls = len(calls)
+        return self._delta("/message/metadata", "append", {"tool_calls": calls})
 
     def _answer_end_frames(self) -> list[SseFrame]:
         answer = self._fold.last_message

@@ -6,9 +6,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from hitsend.engine import ToolCallParser, tool_schema
 from hitsend.errors import Refused
+from hitsend.events import ToolArgumentsArrived, ToolCallDropped, ToolCallStarted
 from hitsend.messages import Tool, ToolCall
 
 CALL = '{"name": "get_weather", "arguments": {"place": "Köln"}}'
@@ -29,11 +31,26 @@ EXAMPLES = [
     (f"```json\n{CALL}```", [WEATHER]),
     (CALL, [WEATHER]),
     (f"\n {CALL} \n", [WEATHER]),
-    (f"{CALL} is how one calls.", [f"{CALL} is how one calls."]),
+    (f"{CALL}\n{CALL}", [WEATHER, WEATHER_1]),
+    (f"<tool_call>\n{CALL}\n{CALL}\n</tool_call> Done.", [WEATHER, WEATHER_1, "Done."]),
+    (f"{CALL} is how one calls.", [WEATHER, "is how one calls."]),
     (f"Like {CALL}", [f"Like {CALL}"]),
     ('{"name": "rm", "arguments": {}}', ['{"name": "rm", "arguments": {}}']),
     ('{"name": "get_weather"', ['{"name": "get_weather"']),
+    ('{"name": "get_weather", "age": 3}', ['{"name": "get_weather", "age": 3}']),
     ('{"name": "get_weather"}', [ToolCall("call_0", "get_weather", "{}")]),
+    (
+        '{"name": "get_weather", "arguments": null}',
+        [ToolCall("call_0", "get_weather", "{}")],
+    ),
+    (
+        '{"name": "get_weather", "arguments": {"a": "}\\"{"}, "id": "}"} Done.',
+        [ToolCall("call_0", "get_weather", '{"a": "}\\"{"}'), "Done."],
+    ),
+    (
+        '{"name": "get_weather", "arguments": {"text": "a\nb\tc"}}',
+        [ToolCall("call_0", "get_weather", '{"text": "a\\nb\\tc"}')],
+    ),
     (
         '{"name": "get_weather", "arguments": "{\\"place\\": 1}"}',
         [ToolCall("call_0", "get_weather", '{"place": 1}')],
@@ -42,7 +59,8 @@ EXAMPLES = [
         '{"name": "get_weather", "parameters": {"code": "```\\n"}}',
         [ToolCall("call_0", "get_weather", '{"code": "```\\n"}')],
     ),
-    ("<tool_call>nothing</tool_call>", ["<tool_call>nothing</tool_call>"]),
+    ("See `<tool_call>` tags.", ["See `<tool_call>` tags."]),
+    ("A <tool_call>tag</tool_call>.", ["A <tool_call>tag</tool_call>."]),
     ("a < b and <tool", ["a < b and <tool"]),
     ("```python\nprint(1)\n```\n", ["```python\nprint(1)\n```\n"]),
     ("``` json", ["``` json"]),
@@ -50,28 +68,105 @@ EXAMPLES = [
     ('```json\n{"a": 1}\n```', ['```json\n{"a": 1}\n```']),
     (f"{{{CALL}}}", [WEATHER]),
     (f"<tool_call>{{{CALL}}}</tool_call>", [WEATHER]),
-    (f"{{{CALL}", [f"{{{CALL}"]),
+    (f"{{{CALL}", [WEATHER]),
     ("", []),
 ]
 
 
-def parse(pieces: list[str]) -> list[str | ToolCall]:
-    """Returns the parsed parts, with adjacent texts joined."""
+DROPPED = [
+    (f"<tool_call>\n{CALL[:-5]}", "cut", "cut"),
+    (f"```json\n{CALL[:-5]}", "cut", "cut"),
+    (CALL[:-5], "cut", "cut"),
+    ('<tool_call>\n{"name": "get_weather", "argu', "cut", "cut"),
+    ("<tool_call>\n", "cut", "cut"),
+    ("<tool_c", "cut", "cut"),
+    ('```json\n{"name": "get_w', "cut", "cut"),
+    ('{"name": "get_w', "cut", "cut"),
+    (f"<tool_call>\n{CALL[:-5]}", "stopped", "malformed"),
+    ("<tool_call>nothing</tool_call>", "stopped", "malformed"),
+    ("<tool_call>\nget_weather('Bern')\n</tool_call>", "stopped", "malformed"),
+    ('<tool_call>{"name": "get_weather", "arguments": []}</tool_call>', "stopped", "malformed"),
+    ("<tool_call>{\"name\": \"get_weather\", \"arguments\": {'place': 1}}", "stopped", "malformed"),
+    ('{"name": "get_weather", "arguments": {"place": NaN}}', "stopped", "malformed"),
+    ('{"name": "get_weather", "arguments": "Bern"}', "stopped", "malformed"),
+    ('{"name": "get_weather", "arguments": ' + '{"a":' * 5000 + "1" + "}" * 5001, "stopped",
+     "malformed"),
+    ('<tool_call>{"name": "rm", "arguments": {}}</tool_call>', "stopped", "unknown"),
+    ('<tool_call>{"name": "rm", "arguments": {', "cut", "unknown"),
+]  # fmt: skip
+
+
+def parse(pieces: list[str], *, is_cut: bool = False) -> list[str | ToolCall | ToolCallDropped]:
+    """Returns the parsed parts, with adjacent texts joined. Checks that the pieces of each call add
+    up to it."""
     numbers = itertools.count()
     parser = ToolCallParser(["get_weather", "get_time"], lambda: f"call_{next(numbers)}")
-    found = [part for piece in pieces for part in parser.feed(piece)] + parser.finish()
-    joined: list[str | ToolCall] = []
+    found = [part for piece in pieces for part in parser.feed(piece)]
+    found += parser.finish(is_cut=is_cut)
+    joined: list[str | ToolCall | ToolCallDropped] = []
+    started, arguments = None, ""
     for part in found:
-        if isinstance(part, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += part
-        else:
-            joined.append(part)
+        match part:
+            case str() if joined and isinstance(joined[-1], str):
+                joined[-1] += part
+            case ToolCallStarted():
+                assert started is None
+                started, arguments = part, ""
+            case ToolArgumentsArrived(call_id, text):
+                assert started
+                assert started.call_id == call_id
+                arguments += text
+            case ToolCall():
+                assert started == ToolCallStarted(part.call_id, part.tool)
+                assert arguments == part.arguments
+                started = None
+                joined.append(part)
+            case ToolCallDropped():
+                assert part.call_id == (started.call_id if started else UNSET)
+                started = None
+                joined.append(part)
+            case _:
+                joined.append(part)
+    assert started is None
     return joined
 
 
 @pytest.mark.parametrize(("text", "parts"), EXAMPLES)
 def test_calls_and_text_are_separated(text: str, parts: list[str | ToolCall]) -> None:
     assert parse([text]) == parts
+
+
+@pytest.mark.parametrize(("text", "end", "reason"), DROPPED)
+def test_a_call_that_is_not_whole_is_dropped_and_never_shown(
+    text: str, end: str, reason: str
+) -> None:
+    for pieces in ([text], list(text)):
+        (dropped,) = parse(pieces, is_cut=end == "cut")
+        assert isinstance(dropped, ToolCallDropped)
+        assert dropped.reason == reason
+    if not text.startswith("{"):  # a bare object is a call only where the answer begins
+        before, dropped = parse([f"Let me look.\n{text}"], is_cut=end == "cut")
+        assert before == "Let me look."
+        assert isinstance(dropped, ToolCallDropped)
+
+
+def test_text_after_a_dropped_call_is_text_again() -> None:
+    call = '<tool_call>{"name": "rm", "arguments": {}}</tool_call>'
+    dropped = ToolCallDropped("unknown", '{"name": "rm", "arguments": {}}')
+    assert parse([f"{call}\nNo such tool.\n{call}"]) == [dropped, "No such tool.", dropped]
+
+
+def test_the_tool_is_known_before_its_arguments_are_whole() -> None:
+    parser = ToolCallParser(["get_weather"], lambda: "call_0")
+    assert parser.feed('<tool_call>\n{"name": "get_weather", "argu') == []
+    assert parser.feed('ments": {"place": "K') == [
+        ToolCallStarted("call_0", "get_weather"),
+        ToolArgumentsArrived("call_0", '{"place": "K'),
+    ]
+    assert parser.feed("öln") == [ToolArgumentsArrived("call_0", "öln")]
+    assert parser.feed('"}') == [ToolArgumentsArrived("call_0", '"}'), WEATHER]
+    assert parser.feed("}\n</tool_c") == []
+    assert parser.feed("all>") == []
 
 
 @pytest.mark.parametrize(("text", "parts"), EXAMPLES)

@@ -26,7 +26,10 @@ from hitsend.events import (
     Stamped,
     TextArrived,
     TitleChosen,
+    ToolArgumentsArrived,
     ToolCallArrived,
+    ToolCallDropped,
+    ToolCallStarted,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
@@ -39,7 +42,7 @@ from hitsend.wire import openai
 from hitsend.wire.coalesce import MAX_CHARS
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.full_messages import FullMessageView
-from hitsend.wire.message import Origin, build_message
+from hitsend.wire.message import Origin, build_message, get_tool_calls
 from hitsend.wire.side_events import ResumeToken, StreamResumed, StreamSnapshot
 from hitsend.wire.v1 import V1View, build_channels, encode_opening
 
@@ -60,13 +63,24 @@ tokens = st.builds(
 arrivals = st.lists(tokens, max_size=2).map(
     lambda made: TextArrived("".join(token.text for token in made), tuple(made))
 )
-middle_events: st.SearchStrategy[AnyEvent] = st.one_of(
-    arrivals,
-    arrivals,
-    arrivals,
-    st.builds(lambda text: TextArrived(text * 3000), texts),
-    st.builds(TitleChosen, texts, st.integers(1, 3)),
-    st.builds(ToolCallArrived, st.builds(ToolCall, texts, texts, texts)),
+call_ids = st.uuids().map(str)
+
+
+def call_events(call_id: str, pieces: list[str], is_whole: bool) -> list[AnyEvent]:
+    """A call as the model writes it, each piece with a token."""
+    token = TextArrived("", (Token(1, "x", None, 1.0),))
+    arguments = [(token, ToolArgumentsArrived(call_id, piece)) for piece in pieces]
+    call = ToolCall(call_id, "weather", "".join(pieces))
+    end = ToolCallArrived(call) if is_whole else ToolCallDropped("cut", call_id=call_id)
+    return [ToolCallStarted(call_id, "weather"), *(one for two in arguments for one in two), end]
+
+
+middle_events: st.SearchStrategy[list[AnyEvent]] = st.one_of(
+    st.lists(arrivals, min_size=1, max_size=3),
+    st.builds(lambda text: [TextArrived(text * 3000)], texts),
+    st.builds(lambda title, revision: [TitleChosen(title, revision)], texts, st.integers(1, 3)),
+    st.builds(lambda *call: [ToolCallArrived(ToolCall(*call))], call_ids, texts, texts),
+    st.builds(call_events, call_ids, st.lists(texts, max_size=3), st.booleans()),
 )
 
 
@@ -96,7 +110,9 @@ def stamped(events: Iterable[AnyEvent]) -> list[Stamped]:
 
 turns = st.one_of(
     st.builds(
-        lambda asked, middle, end, late: stamped([*first_events(asked), *middle, *end, *late]),
+        lambda asked, middle, end, late: stamped(
+            [*first_events(asked), *(event for events in middle for event in events), *end, *late]
+        ),
         texts,
         st.lists(middle_events, max_size=12),
         endings,
@@ -455,10 +471,21 @@ def test_chunks_joined_are_the_whole_completion(
     assert all("usage" not in chunk or include_usage for chunk in decoded)
     assert all(chunk["id"] == whole["id"] for chunk in decoded)
     shown = join_choices([chunk["choices"][0] for chunk in decoded])
+    drop_partial_calls(shown["message"], fold_log(log).messages[-1])
     if num_logprobs is None:
         assert shown["logprobs"]["content"] == []
         shown["logprobs"] = None
     assert shown == whole["choices"][0]
+
+
+def drop_partial_calls(message: Any, answer: transcript.FoldedMessage) -> None:
+    """A call that was cut was begun in the stream, and is not in the whole answer."""
+    partial = {part.call_id for part in get_tool_calls(answer) if part.is_partial is True}
+    calls = [call for call in message.pop("tool_calls", ()) if call["id"] not in partial]
+    if calls:
+        message["tool_calls"] = calls
+    elif message["content"] is None:
+        message["content"] = ""
 
 
 def join_choices(choices: list[Any]) -> Any:
@@ -466,18 +493,25 @@ def join_choices(choices: list[Any]) -> Any:
     deltas = [choice["delta"] for choice in choices]
     assert [delta.get("role") for delta in deltas] == ["assistant"] + [None] * (len(deltas) - 1)
     assert [choice["finish_reason"] for choice in choices[:-1]] == [None] * (len(choices) - 1)
-    fragments = [call for delta in deltas for call in delta.get("tool_calls", ())]
-    assert [call.pop("index") for call in fragments] == list(range(len(fragments)))
+    calls: list[Any] = []
+    for piece in (call for delta in deltas for call in delta.get("tool_calls", ())):
+        index = piece.pop("index")
+        if index == len(calls):
+            calls.append(piece)
+        else:
+            assert index == len(calls) - 1
+            assert piece.keys() == {"function"}
+            calls[-1]["function"]["arguments"] += piece["function"]["arguments"]
     content = "".join(delta.get("content", "") for delta in deltas)
     answer = {
         "role": "assistant",
-        "content": content or (None if fragments else ""),
+        "content": content or (None if calls else ""),
         "refusal": None,
     }
     probabilities = [choice["logprobs"]["content"] for choice in choices if choice["logprobs"]]
     return {
         "index": 0,
-        "message": answer | ({"tool_calls": fragments} if fragments else {}),
+        "message": answer | ({"tool_calls": calls} if calls else {}),
         "finish_reason": choices[-1]["finish_reason"],
         "logprobs": {"content": [p for some in probabilities for p in some], "refusal": None},
     }

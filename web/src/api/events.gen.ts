@@ -48,7 +48,10 @@ export type Event =
 	| AnswerDelayed
 	| PromptRead
 	| TextArrived
+	| ToolCallStarted
+	| ToolArgumentsArrived
 	| ToolCallArrived
+	| ToolCallDropped
 	| ToolReturned
 	| MemoriesChanged
 	| AnswerFinished
@@ -168,16 +171,36 @@ export interface TitleChosen {
 
 export type Token = [tokenId: number, text: string, logprob: number | null, atMs: number, top: Alternative[]];
 
+export interface ToolArgumentsArrived {
+	type: 'ToolArgumentsArrived';
+	call_id: string;
+	text: string;
+}
+
 export interface ToolCall {
 	kind: 'tool_call';
 	call_id: string;
 	tool: string;
 	arguments: string;
+	is_partial?: boolean;
 }
 
 export interface ToolCallArrived {
 	type: 'ToolCallArrived';
 	call: ToolCall;
+}
+
+export interface ToolCallDropped {
+	type: 'ToolCallDropped';
+	reason: 'cut' | 'malformed' | 'unknown';
+	text: string;
+	call_id?: string;
+}
+
+export interface ToolCallStarted {
+	type: 'ToolCallStarted';
+	call_id: string;
+	tool: string;
 }
 
 export interface ToolResult {

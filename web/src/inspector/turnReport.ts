@@ -33,14 +33,18 @@ export function buildTurnReport(log: Stamped[], t: Words['inspector']): TurnRepo
 	};
 }
 
-/** Consecutive text events are one step. */
+/** Consecutive texts are one step. The arguments of a call are no step of their own. */
 function buildSteps(log: Stamped[], t: Words['inspector']): Step[] {
 	return log
-		.filter(({ event }, i) => event.type !== 'TextArrived' || !isText(log[i - 1]))
+		.filter(({ event }, i) => !MORE.has(event.type) || !isOutput(log[i - 1]))
 		.map(({ seq, at_ms, event }) => ({ seq, atMs: at_ms, ...describeEvent(event, t) }));
 }
 
-const isText = (stamped: Stamped | undefined) => stamped?.event.type === 'TextArrived';
+const MORE = new Set<Event['type']>(['TextArrived', 'ToolArgumentsArrived']);
+
+const isOutput = (stamped: Stamped | undefined) =>
+	stamped !== undefined &&
+	(MORE.has(stamped.event.type) || stamped.event.type === 'ToolCallStarted');
 
 function countBySource(prompt: PromptEncoded | null): TurnReport['sources'] {
 	const counts = new Map<Source, number>();
@@ -50,7 +54,8 @@ function countBySource(prompt: PromptEncoded | null): TurnReport['sources'] {
 	return [...counts].map(([source, numTokens]) => ({ source, numTokens }));
 }
 
-function describeEvent(event: Event, { step, source, role, ending }: Words['inspector']): StepText {
+function describeEvent(event: Event, t: Words['inspector']): StepText {
+	const { step, source, role, ending, dropReason } = t;
 	switch (event.type) {
 		case 'TurnStarted':
 			return { title: step.turnStarted, detail: event.model };
@@ -89,8 +94,14 @@ function describeEvent(event: Event, { step, source, role, ending }: Words['insp
 			return { title: step.firstWords, detail: '' };
 		case 'MemoriesChanged':
 			return { title: step.memoriesChanged, detail: String(event.changed.length) };
+		case 'ToolCallStarted':
+			return { title: step.toolCallStarted, detail: event.tool };
+		case 'ToolArgumentsArrived':
+			return { title: step.toolArguments, detail: event.text };
 		case 'ToolCallArrived':
 			return { title: step.toolAskedFor, detail: event.call.tool };
+		case 'ToolCallDropped':
+			return { title: step.toolCallDropped, detail: dropReason[event.reason] };
 		case 'ToolReturned':
 			return { title: step.toolReturned, detail: event.result.output };
 		case 'AnswerFinished': {

@@ -11,6 +11,7 @@ import type {
 	Role,
 	Seen,
 	TextArrived,
+	ToolCall,
 	TurnFailed,
 	Usage
 } from '$/api/events.gen';
@@ -96,8 +97,17 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 				parts: appendText(parts, event.text),
 				usage: addOutput(usage ?? NO_USAGE, event)
 			}));
+		case 'ToolCallStarted': {
+			const { call_id, tool } = event;
+			const call: Part = { kind: 'tool_call', call_id, tool, arguments: '', is_partial: true };
+			return changeLast(transcript, ({ parts }) => ({ parts: [...parts, call] }));
+		}
+		case 'ToolArgumentsArrived':
+			return changeLast(transcript, ({ parts }) => ({
+				parts: appendArguments(parts, event.text)
+			}));
 		case 'ToolCallArrived':
-			return changeLast(transcript, ({ parts }) => ({ parts: [...parts, event.call] }));
+			return changeLast(transcript, ({ parts }) => ({ parts: putCall(parts, event.call) }));
 		case 'ToolReturned':
 			return changeLast(transcript, ({ parts }) => ({ parts: [...parts, event.result] }));
 		case 'AnswerFinished':
@@ -117,6 +127,7 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 		case 'PromptEncoded':
 		case 'PromptWarmed':
 		case 'AnswerDelayed':
+		case 'ToolCallDropped': // a call that was started stays partial
 			return transcript;
 		default:
 			return event satisfies never;
@@ -180,6 +191,20 @@ function appendText(parts: Part[], text: string): Part[] {
 	const last = parts.at(-1);
 	if (last?.kind === 'text') return parts.with(-1, { kind: 'text', text: last.text + text });
 	return text === '' ? parts : [...parts, { kind: 'text', text }];
+}
+
+/** Extends the call at the end, which is partial. */
+function appendArguments(parts: Part[], text: string): Part[] {
+	const call = parts.at(-1);
+	if (call?.kind !== 'tool_call') throw new Error('Arguments cannot come before their call.');
+	return parts.with(-1, { ...call, arguments: call.arguments + text });
+}
+
+/** Replaces the call that was started. Older logs have only whole calls. */
+function putCall(parts: Part[], call: ToolCall): Part[] {
+	const last = parts.at(-1);
+	const isStarted = last?.kind === 'tool_call' && last.call_id === call.call_id;
+	return isStarted ? parts.with(-1, call) : [...parts, call];
 }
 
 /** Closes the last message, unless it is closed already. */

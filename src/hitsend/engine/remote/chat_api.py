@@ -22,6 +22,7 @@ from hitsend.engine.http import HttpClient
 from hitsend.engine.idle_queue import IdleQueue
 from hitsend.engine.remote.chat_request import chat_request
 from hitsend.engine.remote.openai_stream import ParsedChunk, UsageCounts, stream_completion
+from hitsend.engine.tool_calls import JsonReader
 from hitsend.engine.upstream_errors import Problem
 from hitsend.errors import EngineLost, Refused
 from hitsend.events import Span
@@ -39,7 +40,7 @@ from hitsend.messages import (
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 MAX_CALL_CHARS = 2**20
-"""Tool calls of one answer. They are collected until its end."""
+"""Of all tool calls of one answer."""
 CANNOT_CONTINUE = (
     "This model cannot go on from where an answer was cut. Ask it to continue in a message."
 )
@@ -157,10 +158,12 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 class _ChunkParser:
-    """Parses the chunks of one answer. Collects the pieces of tool calls until the end."""
+    """Parses the chunks of one answer. Writes its tool calls one after the other: pieces of a call
+    wait until the calls before it are whole."""
 
     def __init__(self) -> None:
-        self._calls: dict[int, _PartialCall] = {}
+        self._calls: dict[int, _CallWriter] = {}
+        self._num_written = 0
         self._num_call_chars = 0
 
     def __call__(self, value: bytes, at_ms: float) -> ParsedChunk:
@@ -172,37 +175,60 @@ class _ChunkParser:
         tokens = _tokens(content, choice.logprobs, at_ms) if content else []
         for delta in choice.delta.tool_calls or ():
             self._add_call(delta)
-        if choice.finish_reason is not None and self._calls:
-            calls = [call.as_text() for _, call in sorted(self._calls.items())]
-            tokens.append(Token(UNKNOWN_ID, "\n".join(calls), None, at_ms))
+        if written := self._write_calls(is_final=choice.finish_reason is not None):
+            tokens.append(Token(UNKNOWN_ID, written, None, at_ms))
         return ParsedChunk(tokens, choice.finish_reason, chunk.usage, chunk.error)
 
     def _add_call(self, delta: _CallDelta) -> None:
-        call = self._calls.setdefault(delta.index, _PartialCall())
-        self._num_call_chars += 1 + call.add(delta)
+        call = self._calls.setdefault(delta.index, _CallWriter())
+        self._num_call_chars += 1 + call.add(delta.function or _Function())
         if self._num_call_chars > MAX_CALL_CHARS:
             raise EngineLost("The remote engine sent a tool call without an end.")
 
+    def _write_calls(self, *, is_final: bool) -> str:
+        written = ""
+        for call in list(self._calls.values())[self._num_written :]:
+            written += call.write(is_final=is_final)
+            if not (call.is_whole or is_final):
+                break
+            self._num_written += 1
+        return written
 
-class _PartialCall:
+
+class _CallWriter:
+    """Writes a call as the text of a model, as far as its pieces are there."""
+
     def __init__(self) -> None:
         self._name = ""
         self._arguments = ""
+        """Not yet written."""
+        self._reader = JsonReader()
+        self._has_begun = False
 
-    def add(self, delta: _CallDelta) -> int:
+    @property
+    def is_whole(self) -> bool:
+        return self._reader.is_done
+
+    def add(self, function: _Function) -> int:
         """Returns the number of characters added."""
-        if delta.function is None:
-            return 0
-        name, arguments = delta.function.name or "", delta.function.arguments or ""
+        name, arguments = function.name or "", function.arguments or ""
         self._name += name
         self._arguments += arguments
         return len(name) + len(arguments)
 
-    def as_text(self) -> str:
+    def write(self, *, is_final: bool) -> str:
+        """Begins with the arguments: until then, more of the name might come. A call without any
+        has no arguments. A call that is not whole in the end was cut."""
+        if not (self._arguments or is_final) or self.is_whole:
+            return ""
+        if is_final and not self._has_begun:
+            self._arguments = self._arguments or "{}"
+        written, _ = self._reader.read(self._arguments)
+        self._arguments = ""
         name = msgspec.json.encode(self._name).decode()
-        # In JSON the tag can only be inside a string, where it must not end the call.
-        arguments = self._arguments.replace("</tool_call>", r"\u003c/tool_call>") or "{}"
-        return f'<tool_call>\n{{"name": {name}, "arguments": {arguments}}}\n</tool_call>'
+        head = "" if self._has_begun else f'<tool_call>\n{{"name": {name}, "arguments": '
+        self._has_begun = True
+        return head + written + ("}\n</tool_call>\n" if self.is_whole else "")
 
 
 def _tokens(content: str, logprobs: _Logprobs | None, at_ms: float) -> list[Token]:

@@ -17,6 +17,7 @@ from hitsend.events import (
     Stamped,
     TextArrived,
     ToolCallArrived,
+    ToolCallStarted,
     TurnFailed,
     is_end,
 )
@@ -36,8 +37,10 @@ async def create_completion(call: Call) -> Response:
     body = await call.read_body(CompletionRequest)
     parsed = await asyncio.to_thread(parse_completion, body, call.user_id, key)
     turn, _, headers = await run_until_disconnect(call.request, start_once(call, parsed.send))
-    heartbeat_s = call.app.services.settings.heartbeat_s if parsed.is_streamed else None
-    _, batches = await call.app.runner.follow(turn.turn_id, call.user_id, 0, heartbeat_s)
+    heartbeat_s = call.app.services.settings.heartbeat_s
+    _, batches = await call.app.runner.follow(
+        turn.turn_id, call.user_id, 0, heartbeat_s if parsed.is_streamed else None
+    )
     if key is None:
         batches = _stop_on_disconnect(call, turn.turn_id, batches)
     if parsed.is_streamed:
@@ -45,7 +48,7 @@ async def create_completion(call: Call) -> Response:
         beginning = await run_until_disconnect(call.request, _read_beginning(batches))
         has_ended = any(is_end(stamped.event) for stamped in beginning)
         opening = view.encode(beginning)
-        return stream_turn(view, batches, dict(headers), opening, has_ended=has_ended)
+        return stream_turn(view, batches, dict(headers), heartbeat_s, opening, has_ended=has_ended)
     log = await run_until_disconnect(call.request, _collect(batches))
     return json_response(build_completion(log, parsed.num_logprobs), headers=dict(headers))
 
@@ -76,14 +79,18 @@ async def _read_beginning(batches: AsyncGenerator[Sequence[Stamped], None]) -> l
         if not batch or any(_is_shown(stamped.event) for stamped in batch):
             break
     failures = [one.event for one in beginning if isinstance(one.event, TurnFailed)]
-    if failures and not any(isinstance(one.event, TextArrived) for one in beginning):
+    if failures and not any(_is_output(one.event) for one in beginning):
         await batches.aclose()
         raise error_from_failure(failures[0])
     return beginning
 
 
 def _is_shown(event: AnyEvent) -> bool:
-    return isinstance(event, TextArrived | ToolCallArrived) or is_end(event)
+    return _is_output(event) or is_end(event)
+
+
+def _is_output(event: AnyEvent) -> bool:
+    return isinstance(event, TextArrived | ToolCallStarted | ToolCallArrived)
 
 
 async def _collect(batches: AsyncGenerator[Sequence[Stamped], None]) -> list[Stamped]:

@@ -57,7 +57,7 @@ async def resume_turn(call: Call) -> Response:
     stream = await open_stream(
         call.app, call.user_id, turn.turn_id, body.offset, is_compact=body.mode == "compact"
     )
-    return await _stream_response(stream)
+    return await _stream_response(call, stream)
 
 
 @endpoint("GET", "/backend-api/f/conversation/{turn_id}/events", Access.CHAT)
@@ -70,7 +70,7 @@ async def follow_turn(call: Call) -> Response:
     turn_id, after = call.path_param("turn_id"), _last_event_id(call)
     has_afterword = call.request.query_params.get("afterword") == "true"
     stream = await open_stream(call.app, call.user_id, turn_id, after, has_afterword=has_afterword)
-    return await _stream_response(stream)
+    return await _stream_response(call, stream)
 
 
 @endpoint("GET", "/backend-api/conversation/{conversation_id}/stream_status", Access.CHAT)
@@ -107,12 +107,15 @@ async def _find_turn(call: Call, body: ResumeBody) -> TurnStatus:
     return turn
 
 
-async def _stream_response(stream: ResumedStream) -> Response:
+async def _stream_response(call: Call, stream: ResumedStream) -> Response:
     # In a thread: a snapshot may be megabytes.
     opening = await asyncio.to_thread(v1.encode_opening, stream.opening, stream.token)
     headers = {"x-turn-exchange-id": stream.turn.turn_id}
     has_ended = stream.turn.finished_at is not None
-    return stream_turn(stream.view, stream.batches, headers, opening, has_ended=has_ended)
+    heartbeat_s = call.app.services.settings.heartbeat_s
+    return stream_turn(
+        stream.view, stream.batches, headers, heartbeat_s, opening, has_ended=has_ended
+    )
 
 
 def _last_event_id(call: Call) -> int:

@@ -33,7 +33,7 @@ async def send_message(call: Call) -> Response:
     is_v1 = "v1" in body.supported_encodings
     view: View = V1View(settings.pad, token) if is_v1 else FullMessageView()
     ids = {"x-turn-exchange-id": turn.turn_id, CONDUIT: token.token}
-    return stream_turn(view, batches, {**ids, **headers})
+    return stream_turn(view, batches, {**ids, **headers}, settings.heartbeat_s)
 
 
 @endpoint("POST", "/backend-api/stop_conversation", Access.CHAT)

@@ -125,13 +125,15 @@ def stream_turn(
     view: View,
     batches: AsyncGenerator[Sequence[Stamped], None],
     headers: dict[str, str],
+    heartbeat_s: float,
     opening: bytes = b"",
     *,
     has_ended: bool = False,
 ) -> TurnStream:
-    """`has_ended`: the end of the turn may lie before the first batch."""
+    """An empty batch sends a heartbeat, and so do batches that encode to nothing for `heartbeat_s`.
+    `has_ended`: the end of the turn may lie before the first batch."""
     return TurnStream(
-        _encode(view, batches, opening, has_ended),
+        _encode(view, batches, heartbeat_s, opening, has_ended),
         media_type="text/event-stream",
         headers=HEADERS | headers,
     )
@@ -140,26 +142,33 @@ def stream_turn(
 async def _encode(
     view: View,
     batches: AsyncGenerator[Sequence[Stamped], None],
+    heartbeat_s: float,
     opening: bytes,
     has_ended: bool,
 ) -> AsyncGenerator[bytes, None]:
     if opening:
         yield opening
+    silent_since = time.monotonic()
     async with aclosing(batches):
         async for batch in batches:
-            if not batch:
-                yield encode_heartbeat(int(time.time() * 1000))
             has_ended = has_ended or any(is_end(stamped.event) for stamped in batch)
-            if len(batch) <= SMALL_BATCH:
-                if chunk := view.encode(batch):
-                    yield chunk
-                continue
-            for chunk in _chunks(view.encode_chunks(batch)):
+            for chunk in _encode_batch(view, batch):
+                silent_since = time.monotonic()
                 yield chunk
                 if len(chunk) >= CHUNK_BYTES:
                     await asyncio.sleep(0)  # a reader far behind must not block the others
+            if not batch or time.monotonic() - silent_since >= heartbeat_s:
+                silent_since = time.monotonic()
+                yield encode_heartbeat(int(time.time() * 1000))
     if has_ended:  # without the end the log broke off, and the reader has to resume
         yield DONE
+
+
+def _encode_batch(view: View, batch: Sequence[Stamped]) -> Iterator[bytes]:
+    if len(batch) > SMALL_BATCH:
+        yield from _chunks(view.encode_chunks(batch))
+    elif chunk := view.encode(batch):
+        yield chunk
 
 
 def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -34,7 +34,7 @@ from hitsend.engine.contract import (
     PrefillResult,
 )
 from hitsend.engine.remote.engine import RemoteEngine
-from hitsend.engine.tool_calls import ToolCallParser
+from hitsend.engine.tool_calls import Piece, ToolCallParser
 from hitsend.errors import (
     EngineDown,
     EngineLost,
@@ -43,6 +43,7 @@ from hitsend.errors import (
     Refused,
     UnknownModel,
 )
+from hitsend.events import ToolArgumentsArrived, ToolCallDropped, ToolCallStarted
 from hitsend.messages import Alternative, Message, Sampling, Text, Tool, ToolCall, ToolResult
 from hitsend.settings import BadSetting, Settings
 
@@ -202,25 +203,58 @@ async def test_tool_calls_and_results_are_sent_in_openais_format() -> None:
     ]
 
 
-async def test_a_streamed_tool_call_becomes_the_text_a_model_writes() -> None:
-    def piece(**function: str) -> object:
-        return delta(tool_calls=[{"index": 0, "function": function}])
+LOOK = Tool("look", "Look it up", '{"type":"object"}')
 
-    server = ChatServer(
-        sse(
-            piece(name="look", arguments=""),
-            piece(arguments='{"q": "a '),
-            piece(arguments='</tool_call> b"}'),
-            delta(finish="tool_calls"),
-        )
+
+def call_piece(index: int = 0, **function: str) -> object:
+    return delta(tool_calls=[{"index": index, "function": function}])
+
+
+async def pieces_of(*chunks: object) -> list[Piece]:
+    """Returns what the parser finds in an answer that comes in these chunks."""
+    parser = ToolCallParser(["look"], lambda: "c")
+    async with engine_on(ChatServer(sse(*chunks))) as (engine, _):
+        steps = await answer_of(engine, tools=[LOOK])
+    texts = [token.text for step in steps if isinstance(step, Generated) for token in step.tokens]
+    found = [piece for text in texts for piece in parser.feed(text)]
+    finished = steps[-1]
+    assert isinstance(finished, Finished)
+    return found + parser.finish(is_cut=finished.reason == "length")
+
+
+async def test_a_streamed_tool_call_becomes_the_text_a_model_writes() -> None:
+    assert await pieces_of(
+        delta("Wait."),
+        call_piece(name="look", arguments=""),
+        call_piece(arguments='{"q": "a '),
+        call_piece(arguments='</tool_call> b"}'),
+        delta(finish="tool_calls"),
+    ) == [
+        "Wait.",
+        ToolCallStarted("c", "look"),
+        ToolArgumentsArrived("c", '{"q": "a '),
+        ToolArgumentsArrived("c", '</tool_call> b"}'),
+        ToolCall("c", "look", '{"q": "a </tool_call> b"}'),
+    ]
+
+
+async def test_calls_that_come_mixed_are_kept_apart() -> None:
+    found = await pieces_of(
+        call_piece(0, name="look", arguments='{"q":'),
+        call_piece(1, name="look", arguments=""),
+        call_piece(2, name="look", arguments='{"q": 3}'),
+        call_piece(0, arguments="1}"),
+        delta(finish="tool_calls"),
     )
-    tools = [Tool("look", "Look it up", '{"type":"object"}')]
-    async with engine_on(server) as (engine, _):
-        text = text_of(await answer_of(engine, tools=tools))
-    (call,) = ToolCallParser(["look"]).feed(text)
-    assert isinstance(call, ToolCall)
-    assert call.tool == "look"
-    assert msgspec.json.decode(call.arguments) == {"q": "a </tool_call> b"}
+    calls = [piece for piece in found if isinstance(piece, ToolCall)]
+    assert [call.arguments for call in calls] == ['{"q":1}', "{}", '{"q": 3}']
+
+
+async def test_a_call_that_a_server_cuts_is_no_call() -> None:
+    *_, last = await pieces_of(
+        call_piece(name="look", arguments='{"q": "a'), delta(finish="length")
+    )
+    assert last == ToolCallDropped("cut", call_id="c")
 
 
 async def test_probabilities_are_kept_if_the_server_sends_them() -> None:

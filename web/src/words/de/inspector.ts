@@ -50,6 +50,11 @@ export const inspector: Words['inspector'] = {
 		interrupted: 'abgeschnitten',
 		failed: 'gescheitert'
 	},
+	dropReason: {
+		cut: 'die Antwort endete mittendrin',
+		malformed: 'er ist nicht lesbar',
+		unknown: 'dieses Werkzeug gibt es nicht'
+	},
 	step: {
 		turnStarted: 'Runde begonnen',
 		turnAccepted: 'Nachricht gespeichert',
@@ -74,7 +79,10 @@ export const inspector: Words['inspector'] = {
 		waited: (waitedMs, readMs) => `${duration(waitedMs)} gewartet, in ${duration(readMs)} gelesen`,
 		firstWords: 'Erste Wörter',
 		memoriesChanged: 'Gedächtnis geändert',
+		toolCallStarted: 'Werkzeugaufruf begonnen',
+		toolArguments: 'Angaben des Aufrufs',
 		toolAskedFor: 'Nach einem Werkzeug gefragt',
+		toolCallDropped: 'Werkzeugaufruf verworfen',
 		toolReturned: 'Werkzeug hat geantwortet',
 		answerFinished: 'Antwort fertig',
 		written: (count) => `${whole(count)} Token`,

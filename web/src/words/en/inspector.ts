@@ -49,6 +49,11 @@ export const inspector = {
 		interrupted: 'interrupted',
 		failed: 'failed'
 	},
+	dropReason: {
+		cut: 'the answer ended within it',
+		malformed: 'it cannot be read',
+		unknown: 'there is no such tool'
+	},
 	step: {
 		turnStarted: 'Turn started',
 		turnAccepted: 'Message stored',
@@ -72,7 +77,10 @@ export const inspector = {
 			`waited ${duration(waitedMs)}, read in ${duration(readMs)}`,
 		firstWords: 'First words',
 		memoriesChanged: 'Memory changed',
+		toolCallStarted: 'Tool call begun',
+		toolArguments: 'Arguments of the call',
 		toolAskedFor: 'Tool asked for',
+		toolCallDropped: 'Tool call dropped',
 		toolReturned: 'Tool returned',
 		answerFinished: 'Answer finished',
 		written: (count: number) => `${whole(count)} ${count === 1 ? 'token' : 'tokens'}`,
