@@ -40,6 +40,7 @@ from hitsend.server.turns.stream import OpenStreams
 from hitsend.services import Services
 from hitsend.settings import Settings
 from hitsend.store import Store
+from hitsend.tools.code import CodeRunner, build_code_runner
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,8 @@ class App:
     prewarm: Prewarm
     autocomplete: Autocomplete
     open_calls: OpenCalls
+    code: CodeRunner | None
+    """None where Python is turned off."""
     pending_sign_ins: PendingSignIns = field(default_factory=PendingSignIns)
     sockets: Sockets = field(default_factory=Sockets)
     latency_stats: LatencyStats = field(default_factory=LatencyStats)
@@ -103,6 +106,9 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
         await store.setup.note_accounts()
         engine = engine or build_engine(settings)
         stack.push_async_callback(engine.close)
+        code = build_code_runner(settings)
+        if code is not None:
+            stack.push_async_callback(code.close)
         runner = Runner(store, settings.max_turns)
         stack.push_async_callback(runner.close)
         await runner.open()
@@ -150,6 +156,7 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
             prewarm=prewarm,
             autocomplete=autocomplete,
             open_calls=OpenCalls(settings.max_calls),
+            code=code,
         )
 
 

@@ -243,6 +243,13 @@ class Conversations:
             _check_message(connection, conversation_id, change["current_node"])
 
     @reads
+    def check(self, connection: Connection, conversation_id: str, user_id: str) -> None:
+        """Raises NotFound if the person does not see such a conversation."""
+        place = {"conversation_id": conversation_id, "user_id": user_id}
+        if FIND_VISIBLE.first(connection, **place) is None:
+            raise conversation_not_found()
+
+    @reads
     def is_unnamed(self, connection: Connection, conversation_id: str, user_id: str) -> bool:
         """Whether it exists and the person has not chosen its title."""
         place = {"conversation_id": conversation_id, "user_id": user_id}

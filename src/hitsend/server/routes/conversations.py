@@ -12,6 +12,7 @@ from hitsend.messages import Feedback
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
 from hitsend.server.conversation_tree import conversation_tree
 from hitsend.store import ConversationItem
+from hitsend.tools.code import Owner
 from hitsend.wire.responses import ConversationPage, ConversationSummary
 
 PATH = "/backend-api/conversation/{conversation_id}"
@@ -107,6 +108,8 @@ async def delete_conversation(call: Call) -> Response:
     conversation_id = call.path_param("conversation_id")
     await call.app.services.store.conversations.delete(conversation_id, call.user_id, call.actor)
     await call.app.runner.stop(call.user_id, conversation_id)
+    if call.app.code is not None:
+        await call.app.code.forget(Owner(call.user_id, conversation_id))
     return Response(status_code=NO_CONTENT)
 
 
