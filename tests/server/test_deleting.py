@@ -10,7 +10,7 @@ from tests.server.world import Someone, World, message
 
 from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_app
-from hitsend.server.data.erase_expired import erase_expired_forever
+from hitsend.server.data.erase import erase_expired_forever
 from hitsend.settings import Settings
 from hitsend.store import Store
 
@@ -121,7 +121,7 @@ class _LogRecorder(logging.Handler):
 async def test_erasing_continues_after_the_store_was_down(tmp_path: Path) -> None:
     store = await Store.open(tmp_path / "hitsend.db")
     await store.close()
-    recorder, log = _LogRecorder(), logging.getLogger("hitsend.server.data.erase_expired")
+    recorder, log = _LogRecorder(), logging.getLogger("hitsend.server.data.erase")
     log.addHandler(recorder)
     erasing = asyncio.create_task(erase_expired_forever(store, 365, check_s=0.001))
     try:

@@ -11,7 +11,7 @@ from hitsend.cli.output import print_note
 from hitsend.errors import NotFound, StoreDown
 from hitsend.server.data_dir_lock import lock_data_dir
 from hitsend.settings import Loaded
-from hitsend.store.compact import compact as compact_file
+from hitsend.store.storage import compact_file
 
 MB = 1_000_000
 

@@ -23,7 +23,7 @@ from hitsend.engine import (
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
 from hitsend.server.auth.pending_sign_ins import PendingSignIns
-from hitsend.server.data.erase_expired import erase_expired_forever
+from hitsend.server.data.erase import erase_expired_forever
 from hitsend.server.data.pack_logs import pack_logs_forever
 from hitsend.server.data_dir_lock import lock_data_dir
 from hitsend.server.latency_stats import LatencyStats

@@ -1,13 +1,19 @@
-"""How much each person stores: the messages and the logs of their turns.
+"""Space on the disk: how much each person stores, and giving free space back.
 
-A turn is counted when its log is packed, some seconds after it has finished.
+A person stores the messages and the logs of their turns. A turn is counted when its log is packed,
+some seconds after it has finished.
 """
 
+import os
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
 
 from sqlalchemy import Connection, func, select
 
-from hitsend.store.database import Database, reads
+from hitsend.errors import StoreDown
+from hitsend.store.database import Database, explain, reads
 from hitsend.store.schema import turns
 
 NUM_BYTES = func.sum(turns.c.num_bytes)
@@ -31,3 +37,16 @@ class Storage:
     async def give_back_space(self) -> bool:
         """Gives some free space of the file back to the disk, if there is much."""
         return await self._database.give_back_space()
+
+
+def compact_file(path: Path) -> None:
+    """Rewrites the database without free pages, so that later ones can be given back. Nothing else
+    may have it open. Takes as much room again while it runs."""
+    os.environ["SQLITE_TMPDIR"] = str(path.parent)  # /tmp may be small, or memory
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.Error as error:
+        raise explain(error) or StoreDown(f"{path} could not be compacted: {error}.") from error

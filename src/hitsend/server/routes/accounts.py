@@ -23,7 +23,7 @@ from hitsend.server.auth.pending_sign_ins import PendingSignIn
 from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.auth.sign_in import ask_for_second_factor, describe_me, open_session
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
-from hitsend.server.data.erase_account import erase_account
+from hitsend.server.data.erase import erase_account
 from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.wire import responses
 

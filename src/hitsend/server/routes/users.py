@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from hitsend.errors import Refused
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
-from hitsend.server.data.erase_account import erase_account
+from hitsend.server.data.erase import erase_account
 from hitsend.store import AccountRole
 from hitsend.wire.responses import Items, Person
 

@@ -1,4 +1,5 @@
-"""Erases deleted chats and memories once they can no longer be restored, and expired data."""
+"""Erases accounts, and in the background what has expired: deleted chats and memories that can no
+longer be restored, and records that are kept for a time only."""
 
 import asyncio
 import logging
@@ -7,11 +8,20 @@ from functools import partial
 
 from hitsend.allowance import DAY_S
 from hitsend.errors import StoreDown
-from hitsend.store import Store
+from hitsend.runner import Runner
+from hitsend.store import Actor, Store
 
 log = logging.getLogger(__name__)
 
 CHECK_S = 5.0
+
+
+async def erase_account(store: Store, runner: Runner, user_id: str, by: Actor) -> None:
+    """Stops the user's turns and erases everything of theirs. The account is closed first: if this
+    breaks off, the user is locked out, and an administrator can repeat it."""
+    await store.accounts.close_account(user_id, by)
+    await runner.stop(user_id)
+    await store.accounts.erase(user_id)
 
 
 async def erase_expired_forever(

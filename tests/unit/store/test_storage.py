@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hitsend.store import NewTurn, Store, User
-from hitsend.store.compact import compact
+from hitsend.store.storage import compact_file
 
 NUM_BYTES = 1_000_000
 NUM_CONVERSATIONS = 30
@@ -51,7 +51,7 @@ async def test_compacting_an_old_file_makes_it_small_and_able_to_give_space_back
         connection.execute("INSERT INTO old VALUES (zeroblob(1000000))")
         connection.execute("DELETE FROM old")
         connection.commit()
-    compact(path)
+    compact_file(path)
     assert size_of(path) < 20_000
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
