@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 JOURNEY = (ROOT / "docs" / "journey.md").read_text()
+SOURCES = ROOT / "src" / "hitsend"
 MAX_FUNCTIONS, MAX_FILES = 40, 20
 LINE = re.compile(r"^[ \d]\d?[\w, ]*? {2,}(?P<file>[\w/]+\.py) +(?P<functions>.+)$")
 
@@ -22,7 +23,7 @@ def drawn_functions() -> set[tuple[str, str]]:
 
 
 def defined_functions(file: str) -> set[str]:
-    tree = ast.parse((ROOT / "src" / "hitsend" / file).read_text())
+    tree = ast.parse((SOURCES / file).read_text())
     methods = {
         f"{owner.name}.{one.name}"
         for owner in ast.walk(tree)
@@ -47,3 +48,17 @@ def test_the_path_is_short_and_counted() -> None:
     assert num_functions <= MAX_FUNCTIONS
     assert num_files <= MAX_FILES
     assert f"{num_functions} functions in {num_files} files" in JOURNEY
+
+
+def test_each_step_has_its_number_in_the_code() -> None:
+    headings = re.findall(r"^## (\d+)\. .*?: (.+)$", JOURNEY, re.MULTILINE)
+    told = {number: re.findall(r"`([\w/.]+)`", modules) for number, modules in headings}
+    assert list(told) == [str(number) for number in range(1, 12)]
+    numbered = [
+        (number, path.relative_to(SOURCES).as_posix())
+        for path in SOURCES.rglob("*.py")
+        for number in re.findall(r'^"""Step (\d+), ', path.read_text())
+    ]
+    assert {number for number, _ in numbered} == set(told)
+    for number, path in numbered:
+        assert any(path.startswith(module) for module in told[number]), path

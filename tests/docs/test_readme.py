@@ -1,4 +1,4 @@
-"""The README's tree is the repository's, and the pages name modules that exist."""
+"""The README's tree is the repository's, and pages and comments name modules that exist."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+CODE = sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("web/src/**/*.ts")])
 UNTOLD = (".", "__", "dist", "py.typed")
 """Hidden, made by Python, or made by a build."""
 
@@ -41,9 +42,28 @@ def test_every_folder_and_every_module_of_hitsend_is_in_the_tree() -> None:
     assert sorted(map(str, missing - set(tree()))) == []
 
 
+def find_missing_modules(text: str, *folders: Path) -> set[str]:
+    """Returns the modules that the text names and that are in none of the folders."""
+    named = set(re.findall(r"\b(?:src/hitsend/)?([a-z_]+/[a-z_/]+\.py)\b", text))
+    return {path for path in named if not any((folder / path).exists() for folder in folders)}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_module_that_a_page_names_exists(page: Path) -> None:
-    named = set(re.findall(r"`(?:src/hitsend/)?([a-z_]+/[a-z_/]+\.py)`", page.read_text()))
-    roots = (ROOT / "src/hitsend", ROOT)
-    gone = {path for path in named if not any((root / path).exists() for root in roots)}
-    assert gone == set()
+    assert find_missing_modules(page.read_text(), ROOT / "src/hitsend", ROOT) == set()
+
+
+def test_every_module_that_a_comment_names_exists() -> None:
+    missing = {
+        path.relative_to(ROOT): names
+        for path in CODE
+        if (names := find_missing_modules(path.read_text(), ROOT / "src/hitsend", *path.parents))
+    }
+    assert missing == {}
+
+
+def test_decisions_are_numbered_one_by_one() -> None:
+    decisions = sorted(ROOT.glob("docs/decisions/*.md"))
+    for number, path in enumerate(decisions, start=1):
+        assert path.name.startswith(f"{number:04}-")
+        assert path.read_text().startswith(f"# {number}. ")

@@ -1,6 +1,6 @@
 """Second factors of sign-in: an authenticator app, passkeys and recovery codes.
 
-Knows neither how codes are made nor how passkeys are verified: see `server/auth/totp.py` and
+Knows neither how codes are made nor how passkeys are verified: see `server/auth/codes.py` and
 `server/auth/passkeys.py`.
 """
 
