@@ -119,4 +119,4 @@ def _log_unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
     """Python's own hook would print the exception's message."""
     error = unraisable.exc_value
     exc_info = (type(error), error, unraisable.exc_traceback) if error else None
-    logging.getLogger(__name__).error("an exception nobody could catch", exc_info=exc_info)
+    logging.getLogger(__name__).error("an exception that could not be raised", exc_info=exc_info)

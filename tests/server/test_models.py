@@ -70,7 +70,7 @@ async def test_the_default_model_cannot_be_removed_and_unknown_ones_are_not_foun
     ada = await world.someone("ada", "admin")
     refused = await ada.http.delete(f"{MODELS}/scripted")
     assert refused.status_code == 409
-    assert "by default" in refused.json()["error"]["message"]
+    assert "is the default model" in refused.json()["error"]["message"]
     assert (await ada.http.post(f"{MODELS}/unheard-of/pull")).status_code == 404
     assert (await ada.http.delete(f"{MODELS}/unheard-of")).status_code == 404
 

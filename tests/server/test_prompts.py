@@ -101,7 +101,7 @@ async def test_the_list_has_every_version_and_the_active_one(world: World) -> No
         ("{{ instructions", "Line 1: "),
         ("{{ instructions }}\n=== user\nHi.", "It is part of a message"),
         ("Hello.", "The template never shows `instructions`."),
-        ("{{ instructions }} sk-" + "a" * 30, "There is an API key in the template. Take it out."),
+        ("{{ instructions }} sk-" + "a" * 30, "There is an API key in the template. Remove it."),
     ],
 )
 @pytest.mark.parametrize("route", ["versions", "try"])

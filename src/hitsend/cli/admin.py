@@ -50,7 +50,7 @@ def create_user(
     ] = False,
 ) -> int:
     user = asyncio.run(_create_user(loaded.settings, name, role, _password(password_stdin)))
-    print_note(f"Made the {user.role} account {user.name}.")
+    print_note(f"Created the {user.role} account {user.name}.")
     return 0
 
 
@@ -92,15 +92,15 @@ def list_users(loaded: Loaded) -> int:
 @with_settings("data_dir")
 def disable(loaded: Loaded, name: Name, /) -> int:
     asyncio.run(_disable(loaded.settings, name))
-    print_note(f"{name} is kept out: neither their password, sessions nor keys hold.")
-    print_note("What a running server has begun to answer them, it answers to the end.")
+    print_note(f"{name} is disabled: their password, sessions and keys are refused.")
+    print_note("Answers that a running server has started for them will finish.")
     return 0
 
 
 @with_settings("data_dir")
 def enable(loaded: Loaded, name: Name, /) -> int:
     asyncio.run(_enable(loaded.settings, name))
-    print_note(f"{name} may come in again.")
+    print_note(f"{name} is enabled.")
     return 0
 
 
@@ -237,7 +237,7 @@ async def _create_user(settings: Settings, name: str, role: Role | None, passwor
         if await store.accounts.count_enabled() > 0:
             return await store.accounts.create(kept, password_hash, role or "member", COMMAND_LINE)
         if role == "member":
-            raise Refused("The first account has to be an admin: make that one first.")
+            raise Refused("The first account has to be an admin: create that one first.")
         return await store.accounts.create_first(kept, password_hash, COMMAND_LINE)
 
 
@@ -251,7 +251,9 @@ async def _create_key(
     async with open_store(settings) as store:
         found = await store.accounts.find_by_name(name)
         if found is None:
-            raise NotFound(f"There is no account {name}. Make it: hitsend admin create-user {name}")
+            raise NotFound(
+                f"There is no account {name}. Create it: hitsend admin create-user {name}"
+            )
         return await create_api_key(store, found[0], label, scopes, expires_at)
 
 

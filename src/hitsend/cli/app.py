@@ -48,7 +48,7 @@ def _app() -> App:
     app.command("hitsend.cli.chat.command:chat", help="Chat in the terminal.")
     app.command("hitsend.cli.settings:settings", help="Show every setting and its origin.")
     app.command("hitsend.cli.doctor.command:doctor", help="Check the installation.")
-    app.command("hitsend.cli.compact:compact", help="Make the database file small.")
+    app.command("hitsend.cli.compact:compact", help="Rewrite the database file without free space.")
     app.command(_models())
     app.command(_admin())
     app.command(_audit())
@@ -60,32 +60,35 @@ def _format_error(error: CycloptsError) -> Text:
 
 
 def _models() -> App:
-    models = App(name="models", help="Model weights on this machine.")
+    models = App(name="models", help="Manage model weights on this machine.")
     models.command(
-        "hitsend.cli.models:list_models", name="list", help="What can be had and is here."
+        "hitsend.cli.models:list_models",
+        name="list",
+        help="List models: downloaded ones and available ones.",
     )
-    models.command("hitsend.cli.models:pull", help="Fetch a model's weights.")
+    models.command("hitsend.cli.models:pull", help="Download a model's weights.")
     models.command("hitsend.cli.models:remove", help="Delete a model's weights.")
     return models
 
 
 def _admin() -> App:
-    admin = App(name="admin", help="Accounts and API keys, straight in the database.")
-    admin.command("hitsend.cli.admin:create_user", help="Make an account.")
-    admin.command("hitsend.cli.admin:list_users", name="list", help="Everyone's account.")
-    admin.command("hitsend.cli.admin:disable", help="Keep someone out; what is theirs stays.")
-    admin.command("hitsend.cli.admin:enable", help="Let someone in again.")
+    admin = App(name="admin", help="Manage accounts and API keys, directly in the database.")
+    admin.command("hitsend.cli.admin:create_user", help="Create an account.")
+    admin.command("hitsend.cli.admin:list_users", name="list", help="List all accounts.")
+    admin.command("hitsend.cli.admin:disable", help="Disable an account. Its data is kept.")
+    admin.command("hitsend.cli.admin:enable", help="Enable a disabled account.")
     admin.command(
-        "hitsend.cli.admin:remove_second_factor", help="Let someone in who lost their phone."
+        "hitsend.cli.admin:remove_second_factor",
+        help="Remove a second factor, such as a lost phone.",
     )
     admin.command(
-        "hitsend.cli.admin:setup_link", help="Print the link that makes the first account."
+        "hitsend.cli.admin:setup_link", help="Print the link that creates the first account."
     )
     admin.command(
         "hitsend.cli.admin:reset_password",
-        help="Set a new password for someone, or make a link with which they choose one.",
+        help="Set someone's password, or create a link with which they choose one.",
     )
-    admin.command("hitsend.cli.admin:create_key", help="Make an API key and print it, once.")
+    admin.command("hitsend.cli.admin:create_key", help="Create an API key and print it, once.")
     return admin
 
 

@@ -42,7 +42,7 @@ def pull(loaded: Loaded, name: Name, /) -> int:
 @with_settings("models_dir")
 def remove(loaded: Loaded, name: Name, /) -> int:
     _catalogue(loaded.settings).remove(name)
-    print_note(f"{name} is gone.")
+    print_note(f"{name} was removed.")
     return 0
 
 

@@ -61,7 +61,7 @@ class Answer:
                 if isinstance(update, TextAdded):
                     yield update.text
                 elif isinstance(update, TextReplaced):
-                    raise StreamInvalid("What arrived so far was damaged. Read the stored answer.")
+                    raise StreamInvalid("The text so far was damaged. Read the stored answer.")
         _check_finished(self.finished)
 
     async def whole(self) -> Finished:

@@ -88,7 +88,7 @@ class Connection:
                     )
                 yield response
         except httpx2.ReadTimeout:
-            raise Disconnected(f"{self.url} has said nothing for too long.") from None
+            raise Disconnected(f"{self.url} sent nothing for too long.") from None
         except httpx2.TransportError as error:
             why = str(error) or type(error).__name__
             raise Disconnected(f"There is no connection to {self.url}: {why}.") from None

@@ -43,5 +43,5 @@ async def _solve(work: responses.ProofOfWork) -> str:
     except ValueError:
         is_too_much = True
     if is_too_much:
-        raise Refused("The server asks for more work than a message is worth.")
+        raise Refused("The server asks for too much proof of work.")
     return await asyncio.to_thread(solve, work.seed, work.difficulty, secrets.token_hex(4))

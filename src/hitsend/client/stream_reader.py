@@ -69,7 +69,7 @@ class StreamReader:
             for event in self._parser.feed(chunk):
                 yield from self._receive(event)
         except (BadDelta, msgspec.DecodeError) as error:
-            raise StreamInvalid(f"The server sent a stream that makes no sense: {error}") from None
+            raise StreamInvalid(f"The server sent an invalid stream: {error}") from None
 
     def correct(self, message: Message) -> Iterator[Update]:
         """Emits the difference between the emitted text and this message."""

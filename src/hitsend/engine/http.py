@@ -89,7 +89,7 @@ class HttpClient:
                 pieces.append(piece)
                 num_bytes += len(piece)
                 if num_bytes > MAX_RESPONSE_BYTES:
-                    raise EngineLost("The engine answered with more than can be right.")
+                    raise EngineLost("The engine's response is too large.")
         finally:
             self._release(connection)
         return Response(connection.status, connection.headers, b"".join(pieces))

@@ -146,7 +146,7 @@ def _split_array(text: bytes | mmap.mmap, position: int) -> Iterator[bytes]:
             case b"":
                 raise BadImport(CUT_OFF)
             case _:
-                raise BadImport("In its list stands something that is no conversation.")
+                raise BadImport("Its list contains something that is not a conversation.")
 
 
 def _cut_object(text: bytes | mmap.mmap, start: int) -> tuple[bytes, int]:

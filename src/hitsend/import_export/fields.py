@@ -22,7 +22,7 @@ def parse_time(value: ForeignTime) -> float | None:
     while 1e11 < seconds < 1e20:
         seconds /= 1000
     if not 0 <= seconds <= 1e11:
-        raise BadImport(f"It has a time that is none: {value}.")
+        raise BadImport(f"It has an invalid time: {value}.")
     return seconds
 
 
@@ -32,12 +32,12 @@ def _seconds(date: str) -> float:
     try:
         return datetime.fromisoformat(date).timestamp()
     except (ValueError, OverflowError):
-        raise BadImport(f"It has a time that is none: {date[:40]!r}.") from None
+        raise BadImport(f"It has an invalid time: {date[:40]!r}.") from None
 
 
 def check_text(text: str) -> str:
     if "\0" in text:
-        raise BadImport("It has the NUL character (U+0000) in it, which no text has.")
+        raise BadImport("It contains the NUL character (U+0000).")
     return text
 
 

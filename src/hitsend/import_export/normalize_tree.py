@@ -59,7 +59,7 @@ def _walk_in_order(nodes: Mapping[str, Node]) -> Iterator[str]:
     below: defaultdict[str | None, list[str]] = defaultdict(list)
     for node_id, node in nodes.items():
         if node.parent is not None and node.parent not in nodes:
-            raise BadImport("A message in it follows one that is not there.")
+            raise BadImport("A message in it follows one that is missing.")
         below[node.parent].append(node_id)
     num_seen, waiting = 0, [(node_id, 1) for node_id in reversed(below[None])]
     while waiting:

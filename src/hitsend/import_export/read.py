@@ -112,7 +112,7 @@ class ImportReader:
             fallback_id = hashlib.sha256(raw).hexdigest()
             conversation = READERS[source](raw, fallback_id, self._now, self._left)
         except msgspec.ValidationError as error:
-            raise BadImport(f"It is not as it should be: {error}.") from None
+            raise BadImport(f"Its format is wrong: {error}.") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadImport(_describe_decode_error(error)) from None
         except RecursionError:

@@ -79,7 +79,7 @@ def check_instructions(settings: Settings) -> None:
     """Called at start, so that no person is refused an answer later."""
     if secret := find_secret(settings.instructions):
         raise BadSetting(
-            f"There is {secret} in HITSEND_INSTRUCTIONS, and no model is told one. Take it out."
+            f"There is {secret} in HITSEND_INSTRUCTIONS, which no model may see. Remove it."
         )
 
 

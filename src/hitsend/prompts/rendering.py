@@ -54,7 +54,7 @@ def _render_sections(
 def check_template(prompt: PromptText, template: str) -> None:
     """Raises Refused, with the line, if the template is not valid for this prompt."""
     if secret := find_secret(template):
-        raise Refused(f"There is {secret} in the template. Take it out.", param="template")
+        raise Refused(f"There is {secret} in the template. Remove it.", param="template")
     compiled = compile_sections(template, _kinds(prompt))
     if prompt.is_in_chat and (len(compiled) > 1 or compiled[0][0] != "system"):
         raise Refused("It is part of a message, and has no messages of its own.", param="template")
@@ -120,7 +120,7 @@ def _are_texts(values: Sequence[object]) -> bool:
 
 def _check_no_secret(prompt: PromptText, slot: Slot, text: str) -> str:
     if secret := find_secret(text):
-        raise _bad_value(prompt, slot.name, f"holds {secret}, which no model is told")
+        raise _bad_value(prompt, slot.name, f"holds {secret}, which no model may see")
     return text
 
 

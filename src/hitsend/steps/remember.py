@@ -211,5 +211,5 @@ def _first_text(arguments: str) -> str:
     try:
         given = msgspec.json.decode(arguments, type=dict[str, object])
     except msgspec.DecodeError:
-        raise Refused("The arguments are no JSON object.", param="arguments") from None
+        raise Refused("The arguments are not a JSON object.", param="arguments") from None
     return next((value for value in given.values() if isinstance(value, str)), "")

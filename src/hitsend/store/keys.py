@@ -113,7 +113,7 @@ class Keys:
         try:
             await self._database.write(lambda connection: connection.execute(query).close())
         except StoreDown as error:  # the request itself is fine
-            log.warning("The use of a key could not be noted: %s", error.message)
+            log.warning("The use of a key could not be recorded: %s", error.message)
         finally:
             self._keys_being_touched.discard(key.id)
 

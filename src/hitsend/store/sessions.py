@@ -110,7 +110,7 @@ class Sessions:
             record = query.values(arrived_at=self._database.now())
             await self._database.write(lambda connection: connection.execute(record).close())
         except StoreDown as error:  # the request itself is fine, and the next one tries again
-            log.warning("A new session token could not be noted: %s", error.message)
+            log.warning("A new session token could not be recorded: %s", error.message)
 
     @writes
     def rotate_session(

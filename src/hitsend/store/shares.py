@@ -116,7 +116,7 @@ def _check_number(connection: Connection, user_id: str) -> None:
         .where(conversations.c.user_id == user_id)
     )
     if (connection.scalar(count) or 0) > MAX_SHARES:
-        raise Conflict(f"You share {MAX_SHARES:,} links, the most there can be. Take some back.")
+        raise Conflict(f"You share {MAX_SHARES:,} links, the most there can be. Revoke some.")
 
 
 def _select_path(row: Row[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
@@ -124,4 +124,4 @@ def _select_path(row: Row[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
 
 
 def share_not_found() -> NotFound:
-    return NotFound("There is no such share, or it was taken back.", param="share_id")
+    return NotFound("There is no such share, or it was revoked.", param="share_id")

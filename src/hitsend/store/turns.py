@@ -308,7 +308,7 @@ def _select_own(turn_id: str, user_id: str) -> Select[str]:
 
 def _check_enabled(connection: Connection, user_id: str) -> None:
     if FIND_ENABLED.first(connection, user_id=user_id) is None:
-        raise Unauthenticated("This account may no longer come in. Ask an administrator.")
+        raise Unauthenticated("This account is disabled. Ask an administrator.")
 
 
 def _average_speeds(newest_first: Iterable[tuple[str, Usage]]) -> Mapping[str, float]:

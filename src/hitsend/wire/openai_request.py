@@ -177,7 +177,7 @@ def _check_supported(request: CompletionRequest) -> None:
     if request.functions is not None or request.function_call is not None:
         raise Refused("`functions` has been replaced by `tools`.", param="functions")
     if request.modalities not in (None, ("text",)):
-        raise Refused("Only text comes out of the models here.", param="modalities")
+        raise Refused("Models here return only text.", param="modalities")
     if request.stream_options and not request.stream:
         raise Refused("stream_options needs `stream` to be true.", param="stream_options")
     if request.top_logprobs is not None and not request.logprobs:

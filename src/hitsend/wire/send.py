@@ -96,7 +96,7 @@ def _idempotency_key(
 def _get_new_message(body: SendBody) -> SendBodyMessage | None:
     if body.action != "next":
         if body.messages:
-            raise Refused(f"The action {body.action} brings no new message.", param="messages")
+            raise Refused(f"The action {body.action} takes no new message.", param="messages")
         return None
     if len(body.messages) != 1:
         raise Refused("Send exactly one message.", param="messages")

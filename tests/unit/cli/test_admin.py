@@ -144,14 +144,14 @@ def test_users_are_listed_disabled_and_enabled(hitsend: Hitsend, tmp_path: Path)
     create_user(hitsend, tmp_path, "ann")
     create_user(hitsend, tmp_path, "bob")
     place = ("--data-dir", str(tmp_path))
-    assert "kept out" in hitsend("admin", "disable", "BOB", *place).stderr
+    assert "sessions and keys are refused" in hitsend("admin", "disable", "BOB", *place).stderr
     listed = hitsend("admin", "list", *place).stdout.splitlines()
     assert [line.split()[:3] for line in listed[1:]] == [
         ["ann", "admin", "0"],
         ["bob", "member", "disabled"],
     ]
     assert "disabled already" in hitsend("admin", "disable", "bob", *place).stderr
-    assert "may come in again" in hitsend("admin", "enable", "bob", *place).stderr
+    assert "bob is enabled" in hitsend("admin", "enable", "bob", *place).stderr
     assert "is not disabled" in hitsend("admin", "enable", "bob", *place).stderr
     assert "no account eve" in hitsend("admin", "disable", "eve", *place).stderr
 

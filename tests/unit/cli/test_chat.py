@@ -104,7 +104,7 @@ def test_commands_of_the_chat(
     chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
     chat.expect_prompt()
     for typed, shown in (
-        ("/retry", "no answer to try again"),
+        ("/retry", "no answer to retry"),
         ("/list", "none yet"),
         ("first question", "Ask me anything else."),
         ("/retry", "Ask me anything else."),
@@ -116,7 +116,7 @@ def test_commands_of_the_chat(
         ("/model nonsense", "no model nonsense"),
         ("/model", "* scripted"),
         ("/nonsense", "no command /nonsense"),
-        ("/help", "Ctrl-D leaves"),
+        ("/help", "Ctrl-D quits"),
     ):
         chat.type(typed + "\r")
         chat.expect(shown)
@@ -125,7 +125,7 @@ def test_commands_of_the_chat(
     assert chat.exit_code() == 0
 
 
-def test_ctrl_c_clears_what_was_typed_and_twice_leaves(
+def test_ctrl_c_clears_what_was_typed_and_twice_quits(
     terminal: Callable[..., Any], serve: Callable[..., Any], data_dir: Path
 ) -> None:
     server = serve("--data-dir", str(data_dir))
@@ -136,7 +136,7 @@ def test_ctrl_c_clears_what_was_typed_and_twice_leaves(
     chat.type("\x03")
     chat.expect_prompt()
     chat.type("\x03")
-    chat.expect("again, or Ctrl-D, leaves")
+    chat.expect("again, or Ctrl-D, to quit")
     chat.expect_prompt()
     chat.type("\x03")
     assert chat.exit_code() == 0

@@ -35,11 +35,11 @@ def test_every_start_without_accounts_prints_the_link_that_makes_the_first(
     serve: Callable[..., Any], tmp_path: Path
 ) -> None:
     first, again = [said_at_start(serve("--data-dir", str(tmp_path))) for _ in range(2)]
-    token = first.partition("/#setup=")[2]
+    token, token_again = (said.partition("/#setup=")[2].split()[0] for said in (first, again))
     assert "administrator" in first
-    assert token == again.partition("/#setup=")[2] != ""
+    assert token == token_again
     server = serve("--data-dir", str(tmp_path))
-    account = {"name": "ann", "password": "correct horse", "setup_token": token.strip()}
+    account = {"name": "ann", "password": "correct horse", "setup_token": token}
     address = f"{server.url}/backend-api/accounts/first"
     behind_a_proxy = {"x-forwarded-for": "192.0.2.7"}
     made = httpx2.post(address, json=account, headers=behind_a_proxy, trust_env=False)
@@ -83,6 +83,5 @@ def test_a_secret_in_the_instructions_stops_the_start(hitsend: Hitsend, tmp_path
     ran = hitsend("serve", "--data-dir", str(tmp_path), "--instructions", told)
     assert ran.returncode == 1
     assert ran.stderr == (
-        "hitsend: There is an API key in HITSEND_INSTRUCTIONS, and no model is told one. "
-        "Take it out.\n"
+        "hitsend: There is an API key in HITSEND_INSTRUCTIONS, which no model may see. Remove it.\n"
     )

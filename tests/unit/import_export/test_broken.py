@@ -40,7 +40,7 @@ def with_text(raw: str) -> bytes:
 
 
 BROKEN = {
-    "dangling": (conversation(node("q", "gone", "user", "Hi")), "not there"),
+    "dangling": (conversation(node("q", "gone", "user", "Hi")), "missing"),
     "cyclic": (
         conversation(node("a", "b", "user", "Hi"), node("b", "a", "assistant", "Hi")),
         "in a circle",
@@ -48,11 +48,11 @@ BROKEN = {
     "its own parent": (conversation(node("a", "a", "user", "Hi")), "in a circle"),
     "deep": (chain(MAX_DEPTH + 1), "messages deep"),
     "deeper": (chain(MAX_MESSAGES + 1), "more than 50,000 messages"),
-    "no time": (conversation(node("q", None, "user", "Hi"), create_time=-1), "time that is none"),
-    "late": (conversation(node("q", None, "user", "Hi"), update_time=1e300), "time that is none"),
+    "no time": (conversation(node("q", None, "user", "Hi"), create_time=-1), "an invalid time"),
+    "late": (conversation(node("q", None, "user", "Hi"), update_time=1e300), "an invalid time"),
     "odd time": (
         conversation(node("q", None, "user", "Hi", create_time="yesterday")),
-        "time that is none: 'yesterday'",
+        "an invalid time: 'yesterday'",
     ),
     "wrong shape": (conversation(node("q", None, "user", {"parts": 7})), "Expected `array | null`"),
     "wrong tree": ({"title": "Rome", "mapping": [1]}, "Expected `object`"),
@@ -61,7 +61,7 @@ BROKEN = {
         {"title": "Rome", "chat": {"messages": [{"id": "a", "role": "user", "content": "x"}] * 2}},
         "same id",
     ),
-    "dangling chat": (chat(webui_message("q", "gone", "user", "Hi")), "not there"),
+    "dangling chat": (chat(webui_message("q", "gone", "user", "Hi")), "missing"),
 }
 
 
@@ -145,7 +145,7 @@ def test_a_conversation_without_a_title_is_named_by_its_place() -> None:
         (b"hello", "neither a zip file nor JSON"),
         (b"\xff\xfe[\x00]\x00", "neither a zip file nor JSON"),
         (b"[]", "no conversations"),
-        (b"[1, 2]", "no conversation"),
+        (b"[1, 2]", "not a conversation"),
         (b'{"not": "ours"}', "neither a ChatGPT export"),
         (b'[{"uuid": "a claude export"}]', "neither a ChatGPT export"),
         (json.dumps([GOOD]).encode()[:-1], "cut off"),

@@ -141,9 +141,9 @@ SECRETS = [
 @pytest.mark.parametrize("secret", SECRETS)
 def test_no_prompt_contains_a_secret(secret: str) -> None:
     system = shipped_prompts()["system"]
-    with pytest.raises(Refused, match="which no model is told"):
+    with pytest.raises(Refused, match="which no model may see"):
         render(system, {"instructions": f"Use {secret} for it."})
-    with pytest.raises(Refused, match="Take it out"):
+    with pytest.raises(Refused, match="Remove it"):
         check_template(system, "{{ instructions }}" + secret)
     rendered = render(NOTE, slot_values(f"My key is {secret} indeed."))
     assert secret not in rendered

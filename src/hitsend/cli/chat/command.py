@@ -21,13 +21,15 @@ def chat(
     loaded: Loaded,
     *,
     url: Annotated[
-        str | None, Parameter(env_var="HITSEND_URL", help="Server, if not the local one.")
+        str | None,
+        Parameter(env_var="HITSEND_URL", help="Address of the server, if it is elsewhere."),
     ] = None,
     key: Annotated[
-        str | None, Parameter(env_var="HITSEND_KEY", help="API key; made by itself locally.")
+        str | None,
+        Parameter(env_var="HITSEND_KEY", help="API key; on this machine one is created."),
     ] = None,
-    user: Annotated[str | None, Parameter(help="Whose account, where there are several.")] = None,
-    model: Annotated[str, Parameter(help="Which model answers.")] = "auto",
+    user: Annotated[str | None, Parameter(help="Account to use, if there are several.")] = None,
+    model: Annotated[str, Parameter(help="Model that answers.")] = "auto",
     send_secrets: Annotated[
         bool, Parameter(help="Send a piped message although it contains a key or card number.")
     ] = False,
@@ -72,7 +74,7 @@ async def answer_pipe(client: Client, model: str, *, send_secrets: bool = False)
                         sys.stdout.write(text)
                         sys.stdout.flush()
                     case TextReplaced():
-                        raise Unavailable("What is above arrived damaged. Ask again.")
+                        raise Unavailable("The text above was damaged on the way. Ask again.")
                     case Finished():
                         sys.stdout.write("\n")
                         return _exit_code(update)

@@ -72,7 +72,7 @@ async def _choose_user(store: Store, name: str | None) -> User:
 
 def _no_account() -> Refused:
     return Refused(
-        "There is no account yet. Make one: run `hitsend serve` and open the page, "
+        "There is no account yet. Create one: run `hitsend serve` and open the page, "
         "or `hitsend admin create-user NAME`."
     )
 

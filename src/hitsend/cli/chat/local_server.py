@@ -34,7 +34,7 @@ async def run_server(settings: Settings) -> AsyncIterator[str]:
     try:
         address = await _address(server)
         if address is None:
-            said = log.read_text(errors="replace").strip().splitlines() or ["it said nothing."]
+            said = log.read_text(errors="replace").strip().splitlines() or ["there was no text."]
             raise Unavailable(f"The server did not start: {said[-1].removeprefix('hitsend: ')}")
         yield address
     finally:

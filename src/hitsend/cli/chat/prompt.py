@@ -65,7 +65,7 @@ class Prompt:
         if self._is_leaving:
             return True
         self._is_leaving = True
-        print_note("Ctrl-C again, or Ctrl-D, leaves.")
+        print_note("Press Ctrl-C again, or Ctrl-D, to quit.")
         return False
 
 

@@ -37,7 +37,7 @@ class ChatSession:
     async def ask_again(self) -> AsyncGenerator[Update, None]:
         await self._reload_if_behind()
         if self.conversation_id is None or self._question_id is None:
-            raise Refused("There is no answer to try again.")
+            raise Refused("There is no answer to retry.")
         answer = self.client.answer_again(self.conversation_id, self._question_id, model=self.model)
         async for update in self._track(answer):
             yield update

@@ -14,13 +14,13 @@ from hitsend.errors import HitsendError
 from hitsend.safety import describe_secrets
 
 HELP = """\
-/new          begin a new conversation
-/list         your conversations, newest first
-/open N       go on with number N of the list
-/model NAME   let another model answer; without a name, show which there are
-/retry        another answer to your last message
-/help         this
-Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves."""
+/new          start a new conversation
+/list         list your conversations, newest first
+/open N       continue conversation N of the list
+/model NAME   choose the model; without a name, list the models
+/retry        answer your last message again
+/help         show this list
+Enter sends, Alt-Enter starts a new line, Ctrl-C stops an answer, Ctrl-D quits."""
 
 
 class Terminal:
@@ -40,7 +40,7 @@ class Terminal:
 
     async def run(self) -> int:
         prompt = self._prompt = Prompt(list(self._commands))
-        self._note(f"{self._session.client.url} · /help shows what can be done, Ctrl-D leaves.")
+        self._note(f"{self._session.client.url} · /help lists the commands, Ctrl-D quits.")
         while (line := await prompt.read_line()) is not None:
             try:
                 await self._run_line(line)

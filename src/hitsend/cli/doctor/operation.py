@@ -55,7 +55,7 @@ async def check_instructions_render(settings: Settings) -> Finding:
         check_instructions(settings)
     except HitsendError as error:
         return Finding("fail", error.message)
-    return Finding("ok", "The instructions can be told to a model")
+    return Finding("ok", "The instructions are valid")
 
 
 async def check_data_dir(settings: Settings) -> Finding:
@@ -80,7 +80,7 @@ async def check_database(settings: Settings) -> Finding:
     if not settings.database.exists():
         if had_accounts(settings.database):
             return Finding("fail", f"{settings.database} is missing.", LOST)
-        return Finding("ok", "There is no database yet: the first start makes it")
+        return Finding("ok", "There is no database yet: the first start creates it")
     try:
         store = await Store.open(settings.database, settings.sync)
         try:
@@ -117,7 +117,7 @@ async def check_weights(settings: Settings) -> Finding:
         if await asyncio.to_thread(sha256_of, weights.path) != weights.sha256:
             fix = f"`hitsend models remove {weights.name}`, then `pull` it again."
             return Finding("fail", f"{weights.path} is damaged: its hash is wrong.", fix)
-    return Finding("ok", f"Weights are here and whole: {', '.join(one.name for one in found)}")
+    return Finding("ok", f"The weights are complete: {', '.join(one.name for one in found)}")
 
 
 def _weights(settings: Settings) -> list[Weights]:
@@ -155,7 +155,7 @@ async def _try_engine(settings: Settings) -> Finding:
                     return await _check_parity(engine, model.name)
     finally:
         await engine.close()
-    raise EngineLost("it said nothing.")
+    raise EngineLost("there was no text.")
 
 
 async def _check_parity(engine: Engine, name: str) -> Finding:

@@ -200,7 +200,7 @@ def _read_quantised(graph: Graph, name: str, row_axis: int) -> tuple[Tensor, Seq
     if num_columns % BLOCK_WEIGHTS or len(scales) != num_rows:
         raise ModelBroken(f"{name} cannot be cut into blocks of {BLOCK_WEIGHTS} with a scale.")
     if not all(abs(scale) <= MAX_SCALE for scale in scales):
-        raise ModelBroken(f"{name} has a scale that is no number of two bytes.")
+        raise ModelBroken(f"{name} has a scale that is not a half-precision number.")
     return numbers, scales
 
 

@@ -142,7 +142,7 @@ class MiniLm:
         weights = await asyncio.to_thread(self._catalogue.find, MINILM.name)
         if weights is None:
             await self._start_download()
-            raise EngineDown(f"{MINILM.title} is not here yet.", retry_after_s=FETCHING_S)
+            raise EngineDown(f"{MINILM.title} is not downloaded yet.", retry_after_s=FETCHING_S)
         if self._model is None:
             self._model = _supervise(weights, self._binary)
             self._model.start()
@@ -180,7 +180,7 @@ async def _fetch_vectors(http: HttpClient, texts: Sequence[str]) -> list[bytes]:
     found = sorted(read_response(response, _Vectors).data, key=lambda one: one.index)
     is_complete = [one.index for one in found] == list(range(len(texts)))
     if not is_complete or {len(one.embedding) for one in found} != {NUM_BYTES}:
-        raise EngineDown("The engine answered with other vectors than it was asked for.")
+        raise EngineDown("The engine returned vectors of a wrong number or size.")
     return [one.embedding for one in found]
 
 

@@ -55,7 +55,7 @@ class Graph(msgspec.Struct, frozen=True):
         if (tensor := self.tensors.get(name)) is None:
             raise ModelBroken(f"The ONNX model has no tensor {name!r}.")
         if not tensor.has_type(type, num_axes):
-            raise ModelBroken(f"The ONNX model has a tensor {name!r} of another make.")
+            raise ModelBroken(f"The ONNX model has a tensor {name!r} of another type or size.")
         return tensor
 
     def consumer(self, operation: str, name: str) -> Node:

@@ -175,7 +175,7 @@ def _parse_chunk(value: bytes) -> _Chunk:
     try:
         chunk = _decode(value)
     except msgspec.DecodeError as error:
-        raise EngineLost("The engine sent what is not a chunk of an answer.") from error
+        raise EngineLost("The engine sent an invalid chunk.") from error
     if chunk.error is not None:
         log_problem("failed", chunk.error)
         raise EngineLost("The engine failed in the middle of its answer.")

@@ -80,7 +80,7 @@ class LoadedModels:
         if name is None:
             raise EngineDown(self.status().detail, retry_after_s=5.0)
         title = (await self._find_weights(name)).title
-        raise EngineDown(f"{title} is not loaded. It will be when a message is sent to it.")
+        raise EngineDown(f"{title} is not loaded. Send it a message to load it.")
 
     def is_ready(self, name: str) -> bool:
         model = self._by_name.get(name)
@@ -89,7 +89,7 @@ class LoadedModels:
     async def unload(self, name: str) -> None:
         """Raises Conflict if the model is the default or is generating."""
         if self.is_default(name) or name == self._names_to_load()[-1]:
-            raise Conflict(f"{name} is the model that answers by default: it has to stay.")
+            raise Conflict(f"{name} is the default model and cannot be removed.")
         if (model := self._by_name.get(name)) is None:
             return
         if not model.slots.is_idle:
@@ -177,7 +177,7 @@ class LoadedModels:
         ]
         if not idle:
             raise EngineDown(
-                "Another model is answering in the only place left. Try again in a moment.",
+                "No other model can be loaded while this one is answering. Try again in a moment.",
                 retry_after_s=10.0,
             )
         return min(idle, key=lambda model: model.used_at)

@@ -252,7 +252,7 @@ class RemoteEngine:
             async with asyncio.timeout(self._settings.engine_wait_s):
                 await self._is_settled.wait()
         except TimeoutError:
-            raise self._problem or EngineDown("The remote engine is not there yet.") from None
+            raise self._problem or EngineDown("The remote engine has not answered yet.") from None
         if self._problem is not None:
             raise self._problem
 
@@ -303,5 +303,5 @@ class RemoteEngine:
 
     def _require_dialect(self) -> Dialect:
         if self._dialect is None:
-            raise self._problem or EngineDown("The remote engine is not there yet.")
+            raise self._problem or EngineDown("The remote engine has not answered yet.")
         return self._dialect

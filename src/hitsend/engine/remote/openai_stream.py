@@ -105,7 +105,7 @@ class _OpenAiStream:
             raise EngineLost(UNREADABLE_ANSWER) from error
         if chunk.error is not None:
             log_problem("gave up", chunk.error)
-            raise EngineLost("The remote engine gave up in the middle of its answer.")
+            raise EngineLost("The remote engine failed in the middle of its answer.")
         if chunk.usage is not None:
             self._count = chunk.usage
         if chunk.finish_reason is not None:

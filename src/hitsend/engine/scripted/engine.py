@@ -135,7 +135,7 @@ class ScriptedEngine:
 
     async def remove(self, name: str) -> None:
         if name in ("", "auto", NAME):
-            raise Conflict("The script is the model that answers by default: it has to stay.")
+            raise Conflict("The script is the default model and cannot be removed.")
         if name != SMALL or not await self._small.remove():
             raise UnknownModel(f"{name!r} is not on this machine.", param="model")
 

@@ -81,11 +81,11 @@ def _fields(words: list[str]) -> Iterator[tuple[str, float | int | bool]]:
 
 def _number(word: str, value: str) -> int:
     if not value.isascii() or not value.isdigit() or len(value) > 7 or int(value) > MAX_NUMBER:
-        raise Refused(f"{word!r} wants a number up to {MAX_NUMBER}, as in tokens=500.")
+        raise Refused(f"{word!r} needs a number up to {MAX_NUMBER}, as in tokens=500.")
     return int(value)
 
 
 def _seconds(word: str, value: str) -> float:
     if (found := SECONDS.fullmatch(value)) is None or len(value) > 8:
-        raise Refused(f"{word!r} wants a time, as in pace=20ms or first=1.5s.")
+        raise Refused(f"{word!r} needs a time, as in pace=20ms or first=1.5s.")
     return float(found[1]) / (1000 if found[2] == "ms" else 1)

@@ -36,7 +36,7 @@ async def import_file(
     lock = app.import_locks.lock(user_id)
     # Waiting would not help: nobody reads the body meanwhile, and the connection times out.
     if lock.locked():
-        raise Conflict("A file of yours is being imported. Wait for it, then bring the next.")
+        raise Conflict("A file of yours is being imported. Wait until it is done.")
     async with lock:
         return await _receive_and_store(app, user_id, request, leaves_out_broken, most_bytes)
 

@@ -106,4 +106,4 @@ class ResumeLimit:
         is_fresh = ended_s_ago < FRESH_S
         key = ("fresh replays of user" if is_fresh else "user", user_id)
         if self._counter.try_count({key: MAX_FRESH_REPLAYS if is_fresh else MAX_RESUMES}):
-            raise TooFast("Too many streams are asked for again. Wait a moment.", retry_after_s=1)
+            raise TooFast("Too many streams are resumed. Wait a moment.", retry_after_s=1)

@@ -45,5 +45,5 @@ async def delete_folder(call: Call) -> Response:
 async def _name(call: Call) -> str:
     name = (await call.read_body(FolderName)).name
     if name.isspace():
-        raise Refused("Give the folder a name that can be seen.", param="name")
+        raise Refused("Give the folder a visible name.", param="name")
     return name

@@ -44,5 +44,5 @@ async def delete_group(call: Call) -> Response:
 async def _name(call: Call) -> str:
     name = (await call.read_body(GroupName)).name.strip()
     if not name.isprintable() or not name:
-        raise Refused("Give the group a name that can be seen.", param="name")
+        raise Refused("Give the group a visible name.", param="name")
     return name

@@ -114,7 +114,9 @@ def _memories(call: Call) -> Memories:
 async def _text(call: Call) -> str:
     text = (await call.read_body(MemoryText)).text
     if is_secret(text):
-        raise Refused("This looks like a password or a key. Those are kept nowhere.", param="text")
+        raise Refused(
+            "This looks like a password or a key. hitsend does not store those.", param="text"
+        )
     return text
 
 

@@ -100,7 +100,7 @@ async def _build_send(call: Call, body: TokenizeBody) -> Send:
     if leaf_id is None:
         leaf_id = (await store.conversations.get(conversation_id, call.user_id)).current_node
     if leaf_id is None:
-        raise NotFound("Nothing was said in this conversation yet.", param="conversation_id")
+        raise NotFound("This conversation has no messages yet.", param="conversation_id")
     leaf = (await store.conversations.path(conversation_id, call.user_id, leaf_id))[-1]
     send = Send(
         user_id=call.user_id,

@@ -90,7 +90,7 @@ async def open_stream(
     settings = app.services.settings
     turn = await find_turn(app, user_id, turn_id)
     if not is_resumable(turn, settings.resume_s):
-        raise Gone("This stream is over. What became of it is in the conversation.")
+        raise Gone("This stream is over. Its result is in the conversation.")
     running = app.runner.find(turn_id, user_id)
     if running is None:
         check_readable(turn.finished_at)

@@ -26,7 +26,7 @@ async def ada(store: Store) -> User:
 
 class DownEmbedder(WordHashes):
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
-        raise EngineDown("It is not here yet.")
+        raise EngineDown("It is not downloaded yet.")
 
 
 def make_recall(store: Store, embedder: WordHashes | None) -> Recall:

@@ -126,7 +126,7 @@ async def test_the_first_request_starts_the_download_and_does_not_wait(
 ) -> None:
     models = with_sources(tmp_path, conversion)
     async with embedder(Settings(llama_server=Path("/bin/false")), models) as minilm:
-        with pytest.raises(EngineDown, match="not here yet"):
+        with pytest.raises(EngineDown, match="not downloaded yet"):
             await minilm.embed(["anything"])
         await models.pull("minilm")  # waits for the running download
         with pytest.raises(EngineDown, match="cannot be loaded"):  # that binary does nothing

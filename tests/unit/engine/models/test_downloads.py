@@ -118,7 +118,7 @@ async def test_only_models_of_the_catalogue_can_be_fetched_or_removed(
 
 async def test_the_default_model_cannot_be_removed(tmp_path: Path) -> None:
     engine = engine_with(tmp_path, ("false",), model="tiny")
-    with pytest.raises(Conflict, match="by default"):
+    with pytest.raises(Conflict, match="is the default model"):
         await engine.remove("tiny")
 
 
@@ -132,7 +132,7 @@ async def test_a_failure_is_dropped_once_the_weights_arrive_another_way(
     (tmp_path / "tiny.gguf").write_bytes(TINY_GGUF)
     await Catalogue(tmp_path, entries=[ENTRY]).pull("tiny")
     assert engine.status().downloads == ()
-    with pytest.raises(Conflict, match="by default"):
+    with pytest.raises(Conflict, match="is the default model"):
         await engine.remove("tiny")
     assert (tmp_path / "tiny.gguf").exists()
     await engine.close()

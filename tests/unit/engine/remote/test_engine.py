@@ -319,7 +319,7 @@ def problem(status: str, message: str, code: str | None = None, **headers: str) 
         (STREAM_HEAD + chunked(b"data: nonsense\n\n") + chunked(b""), EngineLost, "unreadable"),
         (sse(delta("Hi"))[: -len(chunked(b"data: [DONE]\n\n") + chunked(b""))] + chunked(b""),
          EngineLost, "stopped in the middle"),
-        (sse(delta("Hi"), {"error": {"message": "CUDA died"}}), EngineLost, "gave up"),
+        (sse(delta("Hi"), {"error": {"message": "CUDA died"}}), EngineLost, "failed in the middle"),
     ],
 )  # fmt: skip
 async def test_errors_of_the_server_are_translated(

@@ -128,7 +128,7 @@ async def test_first_and_pace_set_the_timing() -> None:
 
 @pytest.mark.parametrize("line", ["tokens=many", "pace=3", "pace=-1s", "error=3", "sing", "die="])
 async def test_a_bad_directive_is_refused(line: str) -> None:
-    with pytest.raises(Refused, match="script|wants"):
+    with pytest.raises(Refused, match="script|needs"):
         await generate(ScriptedEngine(), f"!script {line}")
 
 

@@ -177,7 +177,7 @@ class Socket:
     def _start_task(self, command: wire.SendCommand | wire.Stop, command_id: int) -> None:
         """Runs the command in a task of its own: reading continues meanwhile."""
         if self._num_commands >= self._limits.max_commands:
-            raise TooFast("Too much is under way on this socket.", retry_after_s=1)
+            raise TooFast("Too many commands are running on this socket.", retry_after_s=1)
         self._num_commands += 1
         self._tasks.create_task(self._run_task(command, command_id))
 

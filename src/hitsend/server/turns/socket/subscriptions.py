@@ -46,7 +46,7 @@ class Subscriptions:
             return
         subscription.task.cancel()
         if subscription.command_id is not None:
-            left = Conflict("This topic was left before it was opened.")
+            left = Conflict("This topic was unsubscribed before it was opened.")
             await self._sender.send(wire.build_nack_frame(subscription.command_id, left, topic_id))
 
     def ack(self, command: wire.Ack) -> None:
