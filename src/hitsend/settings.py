@@ -218,6 +218,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         ),
     ] = 32
 
+    weather_url: Annotated[
+        str | None,
+        _help(
+            "Server for `get_weather` that speaks Open-Meteo's API, such as "
+            "`https://api.open-meteo.com`. Without it there is no such tool: a model's question "
+            "for the weather of a place goes to that server."
+        ),
+    ] = None
+    weather_places_url: Annotated[
+        str | None,
+        _help("The same for finding places, such as `https://geocoding-api.open-meteo.com`."),
+    ] = None
+    weather_key: Annotated[
+        str | None, _help("API key of the weather servers, if they want one.")
+    ] = None
+
     max_body_bytes: Annotated[Count, _help("Largest request body.")] = 4_194_304
     max_import_bytes: Annotated[Count, _help("Largest file that can be imported.")] = 268_435_456
     max_message_chars: Annotated[Count, _help("Longest message, in characters.")] = 1_000_000
@@ -288,7 +304,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.data_dir / "hitsend.db"
 
 
-SECRET = frozenset({"engine_key"})
+SECRET = frozenset({"engine_key", "weather_key"})
 """Shown only as set or unset."""
 
 

@@ -74,7 +74,13 @@ CITIES = {
     "Pacific/Honolulu": "Hawaii, HST",
     "UTC": "GMT, Z, Zulu",
 }
-COUNTRY_NAMES = {"US": "USA, US, America, United States of America", "NL": "Holland"}
+COUNTRY_NAMES = {
+    "AE": "UAE, Emirates",
+    "CZ": "Czechia",
+    "GB": "England, Great Britain, Scotland, United Kingdom, Wales",
+    "NL": "Holland",
+    "US": "USA, US, America, United States of America",
+}
 """Other names of countries."""
 MAIN_PART = re.compile("most of|mainland")
 """How zone.tab marks the part of a country that people mean by its name."""
@@ -103,8 +109,8 @@ def look_up_place(text: str) -> Place | None:
     text = text.strip()
     if offset := OFFSET.fullmatch(text):
         return _read_offset(offset)
-    known, name = _zones_by_name(), _fold(text)
-    if zones := known.get(name) or known.get(_fold(FILLERS.sub("", name))):
+    known, name = _zones_by_name(), fold_name(text)
+    if zones := known.get(name) or known.get(fold_name(FILLERS.sub("", name))):
         return Place(text, tuple(map(ZoneInfo, zones)))
     city, comma, region = text.partition(",")
     return (look_up_place(city) or look_up_place(region)) if comma else None
@@ -131,6 +137,17 @@ def city_of(zone: str) -> str:
     return zone.rpartition("/")[2].replace("_", " ")
 
 
+def country_code_of(name: str) -> str | None:
+    """Returns the two letters of a country, such as DE."""
+    return _codes_by_name().get(fold_name(name))
+
+
+def fold_name(name: str) -> str:
+    """Leaves out case, accents and signs."""
+    letters = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
+    return " ".join(re.findall(r"[a-z0-9+]+", "".join(letters).casefold()))
+
+
 def _read_offset(found: re.Match[str]) -> Place | None:
     sign, hours, minutes = found.groups(default="0")
     offset = timedelta(hours=int(hours), minutes=int(minutes))
@@ -140,19 +157,21 @@ def _read_offset(found: re.Match[str]) -> Place | None:
     return Place(str(zone), (zone,))
 
 
-def _fold(name: str) -> str:
-    """Leaves out case, accents and signs."""
-    letters = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
-    return " ".join(re.findall(r"[a-z0-9+]+", "".join(letters).casefold()))
-
-
 @cache
 def _zones_by_name() -> Mapping[str, tuple[str, ...]]:
     """By folded name. Where several places have a name, the first keeps it."""
     found: dict[str, tuple[str, ...]] = {}
     for name, zones in (*_cities(), *_countries(), *_zones()):
-        found.setdefault(_fold(name), zones)
+        found.setdefault(fold_name(name), zones)
     return found
+
+
+@cache
+def _codes_by_name() -> Mapping[str, str]:
+    countries = _read_table("iso3166.tab")
+    return {
+        fold_name(one): code for code, name in countries for one in _names_of_country(code, name)
+    }
 
 
 def _cities() -> Iterator[tuple[str, tuple[str, ...]]]:
