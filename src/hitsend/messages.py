@@ -121,6 +121,28 @@ class Tool(msgspec.Struct, frozen=True):
     name: str
     description: str
     parameters: str
+    is_strict: bool | UnsetType = UNSET
+    """Set if the arguments have to follow the schema."""
+
+
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+class AnswerRules(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the caller of the API asks of an answer, besides sampling."""
+
+    must_call: bool = False
+    """The answer has to be a tool call."""
+    has_parallel_calls: bool = True
+    """False: at most one tool is called."""
+    schema_name: str | None = None
+    """Of the JSON Schema, and so are the next two: for servers that speak OpenAI's API."""
+    schema_description: str | None = None
+    is_schema_strict: bool | None = None
+    reasoning_effort: ReasoningEffort | None = None
+
+
+FREE = AnswerRules()
 
 
 StopString: TypeAlias = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -205,6 +227,9 @@ def _is_object(text: str) -> bool:
         return False
     return True
 
+
+ANY_OBJECT = '{"type":"object"}'
+"""The JSON Schema of any object."""
 
 UNKNOWN_ID = -1
 """Token id if the engine does not report it."""

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from hitsend.errors import TooLarge
 from hitsend.events import Action, TurnStarted
-from hitsend.messages import Message, Sampling, Text, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Text, Tool
 
 
 class WarmPrefix(msgspec.Struct, frozen=True):
@@ -44,6 +44,8 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     must_call: bool = False
     """The answer has to be a tool call."""
+    own_rules: AnswerRules | UnsetType = UNSET
+    """All but `must_call`. Unset if nothing else was asked."""
     key: str | None = None
     """The idempotency key: the same key gets the same turn."""
     key_id: str | None = None
@@ -59,6 +61,11 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     def has_memory(self) -> bool:
         """API keys are for programs, which neither see nor change a person's memories."""
         return not self.is_temporary and self.key_id is None
+
+    @property
+    def rules(self) -> AnswerRules:
+        own = FREE if self.own_rules is UNSET else self.own_rules
+        return msgspec.structs.replace(own, must_call=self.must_call)
 
     @property
     def fingerprint(self) -> str:

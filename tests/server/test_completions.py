@@ -167,6 +167,23 @@ BROKEN = [
 ]
 
 
+async def test_without_parallel_calls_an_answer_has_one_call(sdk: openai.AsyncOpenAI) -> None:
+    asked = f"{CALL}\n{CALL.removeprefix('!script')}\nNever said."
+    made = await sdk.chat.completions.create(
+        model="auto", messages=says(asked), tools=[WEATHER], parallel_tool_calls=False
+    )
+    choice = made.choices[0]
+    assert choice.message.tool_calls
+    assert len(choice.message.tool_calls) == 1
+    assert (choice.message.content, choice.finish_reason) == (None, "tool_calls")
+    assert made.usage
+    assert made.usage.prompt_tokens > 0
+    assert 0 < made.usage.completion_tokens < len(PIECE.findall(asked))
+    pieces, reason = await call_pieces(sdk, asked, parallel_tool_calls=False)
+    assert {piece.index for piece in pieces} == {0}
+    assert reason == "tool_calls"
+
+
 @pytest.mark.parametrize("written", BROKEN)
 async def test_a_call_that_is_not_whole_is_no_call_and_no_text(
     sdk: openai.AsyncOpenAI, written: str

@@ -8,7 +8,7 @@ import pytest
 from tests.server.world import AnswerStream, Someone, World
 
 from hitsend.engine import ModelFacts, Prompt, Script, ScriptedEngine
-from hitsend.messages import Message, PartialAnswer, Tool
+from hitsend.messages import FREE, AnswerRules, Message, PartialAnswer, Tool
 from hitsend.server.app import open_app
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
@@ -27,10 +27,14 @@ class Recording(ScriptedEngine):
         return ModelFacts(OTHER, OTHER, 8192, "tokens", "here") if name == OTHER else facts
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         self.given = messages
-        return await super().encode(model, messages, tools)
+        return await super().encode(model, messages, tools, rules)
 
 
 async def continue_answer(

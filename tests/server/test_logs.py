@@ -13,7 +13,7 @@ from tests.server.world import World, message, open_world
 from hitsend.engine import Prompt, ScriptedEngine
 from hitsend.engine.contract import GenerationStep
 from hitsend.logs import JsonFormatter
-from hitsend.messages import Message, Sampling, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
 from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.settings import Settings
 
@@ -73,11 +73,15 @@ class Broken(ScriptedEngine):
         self._encodes = encodes
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = (), **more: Any
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         if not self._encodes:
             raise ValueError(CANARY)
-        return await super().encode(model, messages, tools, **more)
+        return await super().encode(model, messages, tools, rules)
 
     async def generate(
         self, prompt: Prompt, sampling: Sampling, lane: str = ""

@@ -10,7 +10,7 @@ from tests.server.world import AnswerStream, Someone, World, message, open_world
 
 from hitsend.engine import GenerationStep, Prompt, ScriptedEngine
 from hitsend.engine.scripted.script import Script
-from hitsend.messages import Message, Sampling, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
 from hitsend.prompts import render, shipped_prompts
 from hitsend.settings import Settings
 
@@ -30,9 +30,13 @@ class RecordingEngine(ScriptedEngine):
         self._encoded: dict[Prompt, str] = {}
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
-        prompt = await super().encode(model, messages, tools)
+        prompt = await super().encode(model, messages, tools, rules)
         self._encoded[prompt] = "\n".join(message.text for message in messages)
         return prompt
 

@@ -9,7 +9,7 @@ from tests.server.world import World, message
 
 from hitsend.engine import ModelFacts, Prompt, ScriptedEngine
 from hitsend.errors import EngineDown
-from hitsend.messages import Message, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Tool
 from hitsend.server.app import open_app
 from hitsend.server.serve import listen
 from hitsend.settings import Settings
@@ -93,7 +93,11 @@ class SlowToCount(ScriptedEngine):
         self.requests: asyncio.Queue[str] = asyncio.Queue()
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         await self.requests.put(messages[-1].text)
         try:
@@ -101,7 +105,7 @@ class SlowToCount(ScriptedEngine):
         except asyncio.CancelledError:
             await self.requests.put("given up")
             raise
-        return await super().encode(model, messages, tools)
+        return await super().encode(model, messages, tools, rules)
 
 
 async def test_drafts_of_a_user_are_prepared_one_at_a_time_and_a_disconnect_cancels(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.server.world import Someone, World, open_world
 
 from hitsend.engine import Prompt, ScriptedEngine
-from hitsend.messages import Message, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Tool
 from hitsend.prompts import shipped_prompts
 from hitsend.settings import Settings
 from hitsend.store import COMMAND_LINE
@@ -29,10 +29,14 @@ class RecordingEngine(ScriptedEngine):
         self.prompts: list[str] = []
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         self.prompts.append(messages[0].text)
-        return await super().encode(model, messages, tools)
+        return await super().encode(model, messages, tools, rules)
 
 
 @pytest.fixture

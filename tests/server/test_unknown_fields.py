@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.server.world import message, open_world
 
 from hitsend.engine import Prompt, ScriptedEngine
-from hitsend.messages import Message, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Tool
 from hitsend.settings import Settings
 
 CANARY = "canary-9c41"
@@ -28,10 +28,14 @@ class RecordingEngine(ScriptedEngine):
         self.prompts: list[tuple[Message, ...]] = []
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         self.prompts.append(tuple(messages))
-        return await super().encode(model, messages, tools)
+        return await super().encode(model, messages, tools, rules)
 
 
 @pytest.fixture

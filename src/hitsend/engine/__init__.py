@@ -23,6 +23,7 @@ from hitsend.engine.contract import (
     TokenizedText,
 )
 from hitsend.engine.decoding import beam_unsupported, fall_back_to_sampling
+from hitsend.engine.early_end import end_early
 from hitsend.engine.embedding.minilm import MiniLm
 from hitsend.engine.embedding.word_hashes import WordHashes
 from hitsend.engine.llama.engine import LlamaEngine
@@ -30,7 +31,7 @@ from hitsend.engine.models.catalogue import Catalogue
 from hitsend.engine.remote.engine import RemoteEngine
 from hitsend.engine.scripted.engine import ScriptedEngine
 from hitsend.engine.scripted.script import Script
-from hitsend.engine.tool_calls import Piece, ToolCallParser, tool_schema
+from hitsend.engine.tool_calls import Piece, ToolCallParser
 
 __all__ = [
     "Catalogue",
@@ -60,6 +61,6 @@ __all__ = [
     "ToolCallParser",
     "WordHashes",
     "beam_unsupported",
+    "end_early",
     "fall_back_to_sampling",
-    "tool_schema",
 ]

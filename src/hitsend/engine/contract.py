@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.events import Delay, Span
-from hitsend.messages import Message, Sampling, Token, Tool, Usage
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Token, Tool, Usage
 
 # Models.
 
@@ -92,7 +92,8 @@ class EngineStatus(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """The input of a model. Token level engines fill `ids`; chat level engines use `messages`."""
+    """The input of a model, and what its answer may be. Token level engines fill `ids`; chat level
+    engines use `messages`."""
 
     model: str
     num_tokens: int
@@ -103,6 +104,9 @@ class Prompt(msgspec.Struct, frozen=True):
     ids: tuple[int, ...] = ()
     messages: tuple[Message, ...] = ()
     tools: tuple[Tool, ...] = ()
+    """The tools that the answer may call."""
+    rules: AnswerRules = FREE
+    """What the answer has to be."""
 
 
 class TokenizedText(msgspec.Struct, frozen=True):
@@ -220,7 +224,11 @@ class Engine(Protocol):
         that is starting, then raises EngineDown. Raises UnknownModel."""
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         """Renders the model's chat template around `messages`, up to where the answer begins. If
         the last message is a partial `answer`, the prompt ends with it, and the model

@@ -18,6 +18,7 @@ from hitsend.engine.message_json import Json, messages_json, tool_json
 from hitsend.errors import Refused
 from hitsend.events import Span
 from hitsend.messages import (
+    AnswerRules,
     Message,
     Part,
     PartialAnswer,
@@ -54,8 +55,19 @@ class EncodedPrompt(msgspec.Struct, frozen=True):
     ids: tuple[int, ...]
     spans: tuple[Span, ...]
 
-    def to_prompt(self, model: str, num_window_tokens: int) -> Prompt:
-        return Prompt(model, len(self.ids), num_window_tokens, True, self.spans, self.ids)
+    def to_prompt(
+        self, model: str, num_window_tokens: int, tools: Sequence[Tool], rules: AnswerRules
+    ) -> Prompt:
+        return Prompt(
+            model,
+            len(self.ids),
+            num_window_tokens,
+            True,
+            self.spans,
+            self.ids,
+            tools=tuple(tools),
+            rules=rules,
+        )
 
 
 class Segment(msgspec.Struct, frozen=True):

@@ -13,10 +13,12 @@ ROLES: dict[Role, str] = {"developer": "system"}
 """Roles with another name there: most know only system, user, assistant and tool."""
 
 
-def tool_json(tool: Tool) -> Json:
+def tool_json(tool: Tool, *, for_server: bool = False) -> Json:
+    """`strict` is for servers: it says nothing to a model."""
     parameters = msgspec.Raw(tool.parameters.encode())
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}
+    strict: Json = {"strict": True} if for_server and tool.is_strict else {}
+    return {"type": "function", "function": function | strict}
 
 
 def messages_json(messages: Sequence[Message]) -> list[Json]:

@@ -14,9 +14,8 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hitsend.errors import Refused
 from hitsend.events import DropReason, ToolArgumentsArrived, ToolCallDropped, ToolCallStarted
-from hitsend.messages import Tool, ToolCall
+from hitsend.messages import ToolCall
 
 TAG, FENCE = "<tool_call>", "```"
 CLOSINGS = {
@@ -52,8 +51,16 @@ def new_call_id() -> str:
 
 class ToolCallParser:
     def __init__(
-        self, tool_names: Collection[str], new_id: Callable[[], str] = new_call_id
+        self,
+        tool_names: Collection[str],
+        new_id: Callable[[], str] = new_call_id,
+        *,
+        is_parallel: bool = True,
     ) -> None:
+        """Unless calls are parallel, the answer is over where a second one begins."""
+        self.is_parallel = is_parallel
+        self._is_over = False
+        self._has_call = False
         self._names = frozenset(tool_names)
         self._beginnings = [one for name in tool_names for one in _compact_beginnings(name)]
         self._new_id = new_id
@@ -64,6 +71,10 @@ class ToolCallParser:
         """What comes after the last call, such as an end tag."""
         self._is_at_start = True
         self._is_after_call = False
+
+    def is_over(self) -> bool:
+        """Whether nothing more belongs to the answer."""
+        return self._is_over
 
     def feed(self, text: str) -> list[Piece]:
         """Returns the text and the calls that are certain by now, in order."""
@@ -77,7 +88,7 @@ class ToolCallParser:
 
     def _take(self, end: End) -> list[Piece]:
         found: list[Piece] = []
-        while self._held:
+        while self._held and not self._is_over:
             before = len(self._held), self._reader
             found += self._read_call(self._reader) if self._reader else self._read_text(end)
             if before == (len(self._held), self._reader):
@@ -88,6 +99,7 @@ class ToolCallParser:
         found, self._held = reader.read(self._held)
         if reader.is_done:
             self._reader, self._is_after_call = None, True
+            self._has_call = True
         return found
 
     def _read_text(self, end: End) -> list[Piece]:
@@ -130,11 +142,9 @@ class ToolCallParser:
             num_chars = _num_plain_chars(rest, end)
             return [] if num_chars == UNDECIDED else self._release(start + num_chars)
         body = rest[len(head) :]
-        if (beginning := BEGINNING.match(body)) and beginning["tool"] in self._names:
-            arguments = body[beginning.end() :]
-            call = _CallReader(self._new_id(), beginning["tool"], arguments[0])
-            self._begin(call, head, arguments)
-            return [ToolCallStarted(call.call_id, call.tool)]
+        beginning = BEGINNING.match(body)
+        if beginning and beginning["tool"] in self._names:
+            return self._begin_call(beginning["tool"], head, body[beginning.end() :])
         may_begin = self._may_begin(body)
         if may_begin and end == "open":
             return []
@@ -155,8 +165,14 @@ class ToolCallParser:
         starts_line = self._is_at_start or self._is_after_call or "\n" in self._held[:start]
         return (head == TAG and (starts_line or is_object)) or (is_cut and is_object)
 
+    def _begin_call(self, tool: str, head: str, arguments: str) -> list[Piece]:
+        call = _CallReader(self._new_id(), tool, arguments[0])
+        self._begin(call, head, arguments)
+        return [] if self._is_over else [ToolCallStarted(call.call_id, tool)]
+
     def _begin(self, reader: "_Reader", head: str, body: str) -> None:
-        self._reader, self._held = reader, body
+        self._is_over = self._has_call and not self.is_parallel
+        self._reader, self._held = None if self._is_over else reader, body
         self._closing = CLOSINGS.get(head, self._closing)
         self._is_at_start = self._is_after_call = False
 
@@ -333,37 +349,3 @@ def _is_object(text: str) -> bool:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
     return True
-
-
-def tool_schema(tools: Sequence[Tool], choice: str | Literal["required"]) -> str:
-    """Returns the JSON Schema of an answer that is one call: of any tool, or of the named one."""
-    chosen = [tool for tool in tools if choice in ("required", tool.name)]
-    if not chosen:
-        raise Refused(f"There is no tool {choice!r} among those offered.", param="tool_choice")
-    definitions: dict[str, object] = {}
-    calls = [_call_schema(tool, definitions) for tool in chosen]
-    schema: dict[str, object] = calls[0] if len(calls) == 1 else {"anyOf": calls}
-    if definitions:
-        schema = schema | {"$defs": definitions}
-    return msgspec.json.encode(schema).decode()
-
-
-def _call_schema(tool: Tool, definitions: dict[str, object]) -> dict[str, object]:
-    """Moves the tool's `$defs` to the root, because references are resolved from there."""
-    try:
-        parameters = msgspec.json.decode(tool.parameters, type=dict[str, object])
-        own = msgspec.convert(parameters.pop("$defs", {}), dict[str, object])
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise Refused(
-            f"The parameters of the tool {tool.name!r} are not a JSON Schema: {error}.",
-            param="tools",
-        ) from None
-    if any(definitions.get(name, value) != value for name, value in own.items()):
-        raise Refused("Two tools define different things by the same name.", param="tools")
-    definitions |= own
-    return {
-        "type": "object",
-        "properties": {"name": {"const": tool.name}, "arguments": parameters},
-        "required": ["name", "arguments"],
-        "additionalProperties": False,
-    }

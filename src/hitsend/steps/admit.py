@@ -92,6 +92,12 @@ def _check_beam(send: Send, model: ModelFacts) -> None:
             "choice to the model.",
             param="tool_choice",
         )
+    if any(tool.is_strict for tool in send.tools):
+        raise Refused(
+            "A beam search cannot keep arguments to a schema. Choose another policy, or leave out "
+            "`strict`.",
+            param="tools",
+        )
 
 
 def _check(send: Send, settings: Settings) -> None:

@@ -16,7 +16,7 @@ from hitsend.engine import (
     Prefilled,
     Prompt,
     ToolCallParser,
-    tool_schema,
+    end_early,
 )
 from hitsend.events import (
     AnswerDelayed,
@@ -67,18 +67,18 @@ class Answer:
         return AnswerFinished(self.turn.answer_id, self.ending, usage)
 
     def sampling(self) -> Sampling:
-        """At most the tokens that are left of the grant, and a tool call where one is required."""
-        send, sampling = self.turn.send, self.turn.sampling
-        schema = tool_schema(send.tools, "required") if send.must_call else sampling.json_schema
+        """At most the tokens that are left of the grant."""
         num_left = max(self._num_granted - self._usage.num_output_tokens, 1)
-        return msgspec.structs.replace(sampling, max_tokens=num_left, json_schema=schema)
+        return msgspec.structs.replace(self.turn.sampling, max_tokens=num_left)
 
     def begin_round(self) -> ToolCallParser | None:
         self._num_rounds += 1
         self.calls = []
         self._has_dropped_call = False
-        names = [*self.tools, *(tool.name for tool in self.turn.send.tools)]
-        return ToolCallParser(names) if names else None
+        send = self.turn.send
+        names = [*self.tools, *(tool.name for tool in send.tools)]
+        is_parallel = send.rules.has_parallel_calls
+        return ToolCallParser(names, is_parallel=is_parallel) if names else None
 
     def add_tokens(self, generated: Generated, text: str) -> TextArrived:
         self._uncertainty.add(generated.tokens)
@@ -122,6 +122,8 @@ async def generate(
     """One round of an answer."""
     parser = answer.begin_round()
     generation = engine.generate(prompt, answer.sampling(), answer.turn.send.user_id)
+    if parser and not parser.is_parallel:
+        generation = end_early(generation, parser.is_over)
     async with aclosing(generation):
         async for step in generation:
             match step:

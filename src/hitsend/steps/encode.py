@@ -17,7 +17,8 @@ ANSWER_SHARE = 0.25
 async def encode_prompt(context: Context, turn: Turn, engine: Engine) -> Prompt:
     """Encodes the whole context, whether or not it fits."""
     _check_length(context, turn)
-    return await engine.encode(turn.model, context.messages, turn.send.tools)
+    send = turn.send
+    return await engine.encode(turn.model, context.messages, send.tools, send.rules)
 
 
 def cut_to_fit(context: Context, prompt: Prompt, turn: Turn) -> Cut | None:

@@ -6,14 +6,18 @@ Fields that hitsend does not know are ignored, because SDKs send them; known one
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from hitsend.canonical import canonicalize
 from hitsend.errors import Refused
 from hitsend.messages import (
+    ANY_OBJECT,
+    FREE,
+    AnswerRules,
     Message,
     Part,
     Policy,
+    ReasoningEffort,
     Sampling,
     Source,
     Text,
@@ -77,7 +81,9 @@ class ObjectFormat(msgspec.Struct, frozen=True, tag_field="type", tag="json_obje
 
 class NamedSchema(msgspec.Struct, frozen=True):
     name: Name
+    description: str | None = None
     schema: dict[str, Any] = {}
+    strict: bool | None = None
 
 
 class SchemaFormat(msgspec.Struct, frozen=True, tag_field="type", tag="json_schema"):
@@ -88,6 +94,7 @@ class FunctionTool(msgspec.Struct, frozen=True):
     name: Name
     description: str | None = None
     parameters: dict[str, Any] | None = None
+    strict: bool | None = None
 
 
 class RequestTool(msgspec.Struct, frozen=True, tag_field="type", tag="function"):
@@ -132,6 +139,8 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     response_format: TextFormat | ObjectFormat | SchemaFormat | None = None
     tools: Annotated[tuple[RequestTool, ...], Meta(max_length=128)] | None = None
     tool_choice: Literal["none", "auto", "required"] | ChosenTool | None = None
+    parallel_tool_calls: bool | None = None
+    reasoning_effort: ReasoningEffort | None = None
     modalities: tuple[str, ...] | None = None
     functions: object = None
     function_call: object = None
@@ -162,6 +171,7 @@ def parse_completion(
             given=_parse_messages(request.messages),
             tools=_parse_tools(request),
             must_call=request.tool_choice not in (None, "none", "auto"),
+            own_rules=_parse_rules(request),
             key=None if key is None else f"api:{key}",
         ),
         is_streamed=bool(request.stream),
@@ -255,7 +265,21 @@ def _parse_tools(request: CompletionRequest) -> tuple[Tool, ...]:
 
 def _parse_tool(given: FunctionTool) -> Tool:
     parameters = given.parameters or {"type": "object", "properties": {}}
-    return Tool(given.name, given.description or "", _encode_json(parameters))
+    is_strict = given.strict or UNSET
+    return Tool(given.name, given.description or "", _encode_json(parameters), is_strict)
+
+
+def _parse_rules(request: CompletionRequest) -> AnswerRules | UnsetType:
+    wanted = request.response_format
+    schema = wanted.json_schema if isinstance(wanted, SchemaFormat) else None
+    rules = AnswerRules(
+        has_parallel_calls=request.parallel_tool_calls is not False,
+        schema_name=schema.name if schema else None,
+        schema_description=schema.description if schema else None,
+        is_schema_strict=schema.strict if schema else None,
+        reasoning_effort=request.reasoning_effort,
+    )
+    return UNSET if rules == FREE else rules
 
 
 def _parse_sampling(request: CompletionRequest) -> Sampling:
@@ -301,7 +325,7 @@ def _parse_bias(token: str, weight: float) -> tuple[int, float]:
 def _parse_schema(wanted: TextFormat | ObjectFormat | SchemaFormat | None) -> str | None:
     match wanted:
         case ObjectFormat():
-            return '{"type":"object"}'
+            return ANY_OBJECT
         case SchemaFormat(json_schema=named):
             return _encode_json(named.schema)
     return None

@@ -1,17 +1,15 @@
 """Tool calls are parsed out of a model's text, wherever the stream was cut."""
 
 import itertools
-import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from hitsend.engine import ToolCallParser, tool_schema
-from hitsend.errors import Refused
+from hitsend.engine import ToolCallParser
 from hitsend.events import ToolArgumentsArrived, ToolCallDropped, ToolCallStarted
-from hitsend.messages import Tool, ToolCall
+from hitsend.messages import ToolCall
 
 CALL = '{"name": "get_weather", "arguments": {"place": "Köln"}}'
 WEATHER = ToolCall("call_0", "get_weather", '{"place": "Köln"}')
@@ -208,36 +206,19 @@ def test_every_call_has_an_id_of_its_own() -> None:
     assert len({call.call_id for call in calls if isinstance(call, ToolCall)}) == 2
 
 
-TOOLS = [
-    Tool("get_weather", "", '{"type": "object", "properties": {"place": {"$ref": "#/$defs/P"}},'
-         ' "$defs": {"P": {"type": "string"}}}'),
-    Tool("get_time", "", '{"type": "object"}'),
-]  # fmt: skip
+@pytest.mark.parametrize("second", [CALL, '{"name": "rm", "arguments": {}}', ""])
+def test_an_answer_without_parallel_calls_is_over_where_a_second_one_begins(second: str) -> None:
+    text = f"<tool_call>{CALL}</tool_call>\nDone.\n<tool_call>{second}</tool_call> More."
+    for pieces in ([text], list(text)):
+        parser = ToolCallParser(["get_weather"], lambda: "call_0", is_parallel=False)
+        found = [one for piece in pieces for one in parser.feed(piece)] + parser.finish()
+        calls = [one for one in found if isinstance(one, ToolCall | ToolCallDropped)]
+        assert calls == [WEATHER]
+        assert "".join(one for one in found if isinstance(one, str)) == "Done."
+        assert parser.is_over()
 
 
-def test_a_schema_for_any_tool_offers_each() -> None:
-    schema = json.loads(tool_schema(TOOLS, "required"))
-    names = [one["properties"]["name"]["const"] for one in schema["anyOf"]]
-    assert names == ["get_weather", "get_time"]
-    assert schema["$defs"] == {"P": {"type": "string"}}
-
-
-def test_a_schema_for_one_tool_allows_only_that() -> None:
-    schema = json.loads(tool_schema(TOOLS, "get_time"))
-    assert schema["properties"]["name"] == {"const": "get_time"}
-    assert schema["properties"]["arguments"] == {"type": "object"}
-    assert schema["required"] == ["name", "arguments"]
-
-
-@pytest.mark.parametrize(
-    ("tools", "choice"),
-    [
-        (TOOLS, "get_money"),
-        ([Tool("f", "", "[]")], "f"),
-        ([Tool("f", "", "{")], "required"),
-        ([TOOLS[0], Tool("f", "", '{"$defs": {"P": {"type": "integer"}}}')], "required"),
-    ],
-)
-def test_a_choice_that_cannot_be_made_is_refused(tools: list[Tool], choice: str) -> None:
-    with pytest.raises(Refused):
-        tool_schema(tools, choice)
+def test_an_answer_with_one_call_goes_on_after_it() -> None:
+    parser = ToolCallParser(["get_weather"], lambda: "call_0", is_parallel=False)
+    assert parser.feed(f"{CALL} Done.")[-2:] == [WEATHER, "Done."]
+    assert not parser.is_over()

@@ -2,9 +2,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from hitsend.errors import Refused
-from hitsend.messages import Message, Sampling, Text, Tool, ToolCall, ToolResult
+from hitsend.messages import AnswerRules, Message, Sampling, Text, Tool, ToolCall, ToolResult
 from hitsend.wire.body import decode_body
 from hitsend.wire.openai_request import CompletionRequest, ParsedCompletion, parse_completion
 
@@ -134,6 +135,27 @@ def test_tool_choice_selects_the_tools() -> None:
     ]
 
 
+def test_rules_of_the_answer_are_parsed() -> None:
+    schema = {"name": "place", "description": "Where.", "strict": True, "schema": {}}
+    asked = parsed(
+        tools=[tool(strict=True), tool("clock", strict=False)],
+        tool_choice="required",
+        parallel_tool_calls=False,
+        reasoning_effort="low",
+        response_format={"type": "json_schema", "json_schema": schema},
+    )
+    assert asked.send.rules == AnswerRules(True, False, "place", "Where.", True, "low")
+    assert [one.is_strict for one in asked.send.tools] == [True, UNSET]
+
+
+def test_rules_that_are_the_default_do_not_change_the_fingerprint() -> None:
+    """A program may repeat, with the same key, what it sent before an upgrade."""
+    asked = parsed(tools=[tool(strict=False)], parallel_tool_calls=True)
+    assert asked.send.fingerprint == parsed(tools=[tool()]).send.fingerprint
+    assert b"rules" not in msgspec.json.encode(asked.send)
+    assert b"strict" not in msgspec.json.encode(asked.send)
+
+
 def test_unknown_fields_are_ignored() -> None:
     asked = parsed(user="u1", metadata={"a": "b"}, store=False, parallel_tool_calls=True, x=1)
     assert asked == parsed()
@@ -143,6 +165,8 @@ def test_unknown_fields_are_ignored() -> None:
     ("fields", "param"),
     [
         ({"messages": []}, "messages"),
+        ({"reasoning_effort": "enormous"}, "reasoning_effort"),
+        ({"parallel_tool_calls": "no"}, "parallel_tool_calls"),
         ({"messages": [{"role": "function", "content": "a"}]}, "messages[0].role"),
         ({"messages": [{"role": "user"}]}, "messages[0]"),
         ({"messages": [ASK, {"role": "assistant"}]}, "messages[1]"),

@@ -13,6 +13,7 @@ import msgspec
 from cachetools import LRUCache
 
 from hitsend.engine import encoding
+from hitsend.engine.constraint import constrain
 from hitsend.engine.contract import (
     Delayed,
     EngineStatus,
@@ -37,7 +38,7 @@ from hitsend.engine.models.downloads import Downloads
 from hitsend.engine.models.weights import Weights
 from hitsend.engine.search.beam import BeamModel, beam_search
 from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
-from hitsend.messages import Message, Sampling, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
 from hitsend.settings import Settings
 
 T = TypeVar("T")
@@ -104,13 +105,18 @@ class LlamaEngine:
         return self._facts(loaded.weights)
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         async def encode(loaded: LoadedModel) -> Prompt:
             if tools and not loaded.template.can_call_tools:
                 raise Refused(f"{loaded.weights.title} cannot call tools.", param="tools")
             encoded = await encoding.encode(loaded.template, messages, tools)
-            return encoded.to_prompt(loaded.weights.name, loaded.num_window_tokens)
+            name, num_window_tokens = loaded.weights.name, loaded.num_window_tokens
+            return encoded.to_prompt(name, num_window_tokens, tools, rules)
 
         return await self._retry_once(model, encode)
 
@@ -128,6 +134,7 @@ class LlamaEngine:
         self, prompt: Prompt, sampling: Sampling, lane: str = ""
     ) -> AsyncGenerator[GenerationStep, None]:
         requested_at = time.perf_counter()
+        sampling = constrain(sampling, prompt)
         with self._idle_queue.foreground():
             if not self._loaded_models.is_ready(prompt.model):
                 yield Delayed("loading")

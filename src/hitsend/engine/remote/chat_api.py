@@ -29,6 +29,7 @@ from hitsend.events import Span
 from hitsend.messages import (
     UNKNOWN_ID,
     Alternative,
+    AnswerRules,
     Message,
     Sampling,
     Text,
@@ -60,7 +61,11 @@ class ChatDialect:
         self._is_vllm = is_vllm
 
     async def encode(
-        self, model: ModelFacts, messages: Sequence[Message], tools: Sequence[Tool]
+        self,
+        model: ModelFacts,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        rules: AnswerRules,
     ) -> Prompt:
         """Estimates the token counts from the number of bytes."""
         if not self._is_vllm and split_partial_answer(messages)[1]:
@@ -76,6 +81,7 @@ class ChatDialect:
             spans=tuple(spans),
             messages=tuple(messages),
             tools=tuple(tools),
+            rules=rules,
         )
 
     async def tokenize(self, model: str, text: str) -> TokenizedText:

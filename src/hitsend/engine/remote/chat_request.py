@@ -9,10 +9,11 @@ import msgspec
 
 from hitsend.engine.contract import Prompt
 from hitsend.engine.message_json import Json, messages_json, tool_json
-from hitsend.messages import Sampling
+from hitsend.messages import ANY_OBJECT, AnswerRules, Sampling
 
 
 def chat_request(prompt: Prompt, sampling: Sampling) -> Json:
+    rules = prompt.rules
     request = {
         "model": prompt.model,
         "messages": messages_json(prompt.messages),
@@ -20,8 +21,16 @@ def chat_request(prompt: Prompt, sampling: Sampling) -> Json:
         "stream_options": {"include_usage": True},
         **sampling_json(sampling),
     }
+    if sampling.json_schema is not None:
+        request["response_format"] = _response_format(sampling.json_schema, rules)
     if prompt.tools:
-        request["tools"] = [tool_json(tool) for tool in prompt.tools]
+        request["tools"] = [tool_json(tool, for_server=True) for tool in prompt.tools]
+        if rules.must_call:
+            request["tool_choice"] = "required"
+        if not rules.has_parallel_calls:
+            request["parallel_tool_calls"] = False
+    if rules.reasoning_effort is not None:
+        request["reasoning_effort"] = rules.reasoning_effort
     if sampling.top_logprobs:
         request |= {"logprobs": True, "top_logprobs": sampling.top_logprobs}
     return request
@@ -41,13 +50,22 @@ def sampling_json(sampling: Sampling) -> Json:
         "max_tokens": sampling.max_tokens,
         "stop": sampling.stop or None,
         "logit_bias": {str(token_id): bias for token_id, bias in sampling.logit_bias or ()} or None,
-        "response_format": _response_format(sampling.json_schema),
     }
     return {name: value for name, value in request.items() if value is not None}
 
 
-def _response_format(json_schema: str | None) -> Json | None:
-    if json_schema is None:
-        return None
-    schema = msgspec.Raw(json_schema.encode())
-    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+def _response_format(json_schema: str, rules: AnswerRules) -> Json:
+    if json_schema == ANY_OBJECT:
+        return {"type": "json_object"}  # known to more servers than schemas are
+    return schema_format(json_schema, rules)
+
+
+def schema_format(json_schema: str, rules: AnswerRules) -> Json:
+    named = {
+        "name": rules.schema_name or "answer",
+        "description": rules.schema_description,
+        "strict": rules.is_schema_strict,
+        "schema": msgspec.Raw(json_schema.encode()),
+    }
+    given = {name: value for name, value in named.items() if value is not None}
+    return {"type": "json_schema", "json_schema": given}

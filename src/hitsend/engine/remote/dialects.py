@@ -22,7 +22,7 @@ from hitsend.engine.remote.chat_api import ChatDialect
 from hitsend.engine.remote.llama_server import LlamaServerDialect
 from hitsend.engine.remote.vllm import VllmDialect, VllmModel
 from hitsend.errors import HitsendError
-from hitsend.messages import Message, Sampling, Tool
+from hitsend.messages import AnswerRules, Message, Sampling, Tool
 
 
 class RemoteModel(msgspec.Struct, frozen=True):
@@ -53,7 +53,11 @@ class Dialect(Protocol):
         """The window of all its models, if the server reports one."""
 
     async def encode(
-        self, model: ModelFacts, messages: Sequence[Message], tools: Sequence[Tool]
+        self,
+        model: ModelFacts,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        rules: AnswerRules,
     ) -> Prompt: ...
 
     async def tokenize(self, model: str, text: str) -> TokenizedText: ...

@@ -35,7 +35,7 @@ from hitsend.engine.upstream_errors import (
     read_response,
 )
 from hitsend.errors import EngineDown, EngineLost, HitsendError, Unavailable, UnknownModel
-from hitsend.messages import Message, Sampling, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
 from hitsend.settings import BadSetting, Settings
 
 REFRESH_S = 30.0
@@ -127,10 +127,14 @@ class RemoteEngine:
         return facts
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         facts = await self.resolve(model)
-        return await self._require_dialect().encode(facts, messages, tools)
+        return await self._require_dialect().encode(facts, messages, tools, rules)
 
     async def tokenize(self, model: str, text: str) -> TokenizedText:
         facts = await self.resolve(model)

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 
 from hitsend.engine import encoding
+from hitsend.engine.constraint import constrain
 from hitsend.engine.contract import (
     GenerationStep,
     Level,
@@ -29,7 +30,7 @@ from hitsend.engine.message_json import Json
 from hitsend.engine.search.beam import BeamModel, beam_search
 from hitsend.engine.upstream_errors import log_problem
 from hitsend.errors import Refused
-from hitsend.messages import Message, Sampling, Tool
+from hitsend.messages import AnswerRules, Message, Sampling, Tool
 
 
 class RemoteTemplate(Template):
@@ -59,10 +60,14 @@ class LlamaServerDialect:
         self.can_call_tools = self._template.can_call_tools
 
     async def encode(
-        self, model: ModelFacts, messages: Sequence[Message], tools: Sequence[Tool]
+        self,
+        model: ModelFacts,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        rules: AnswerRules,
     ) -> Prompt:
         encoded = await encoding.encode(self._template, messages, tools)
-        return encoded.to_prompt(model.name, model.num_window_tokens)
+        return encoded.to_prompt(model.name, model.num_window_tokens, tools, rules)
 
     async def tokenize(self, model: str, text: str) -> TokenizedText:
         return await self._tokenizer.tokenize_pieces(text)
@@ -79,7 +84,7 @@ class LlamaServerDialect:
         requested_at = time.perf_counter()
 
         def sample(resolved: Sampling) -> AsyncGenerator[GenerationStep, None]:
-            request = completion_request(prompt, resolved, num_max_tokens)
+            request = completion_request(prompt, constrain(resolved, prompt), num_max_tokens)
             return complete(self._http, request, requested_at, self._tokenizer.tokenize_text)
 
         def search() -> AsyncGenerator[GenerationStep, None]:

@@ -12,6 +12,7 @@ import msgspec
 from cachetools import LRUCache
 
 from hitsend.engine import encoding
+from hitsend.engine.constraint import constrain
 from hitsend.engine.contract import (
     GenerationStep,
     Level,
@@ -25,12 +26,12 @@ from hitsend.engine.http import HttpClient, Response
 from hitsend.engine.idle_queue import IdleQueue
 from hitsend.engine.llama.vocabulary import GuessedVocabulary
 from hitsend.engine.message_json import Json
-from hitsend.engine.remote.chat_request import sampling_json
+from hitsend.engine.remote.chat_request import sampling_json, schema_format
 from hitsend.engine.remote.openai_stream import ParsedChunk, UsageCounts, stream_completion
 from hitsend.engine.remote.token_strings import decode_token_strings
 from hitsend.engine.upstream_errors import Problem, read_response
 from hitsend.errors import Refused
-from hitsend.messages import UNKNOWN_ID, Alternative, Message, Sampling, Token, Tool
+from hitsend.messages import UNKNOWN_ID, Alternative, AnswerRules, Message, Sampling, Token, Tool
 
 MAX_CACHED_TEXTS = 4096
 PROBE: tuple[Json, ...] = ({"role": "user", "content": "What does 1 + 1 make?"},)
@@ -59,10 +60,14 @@ class VllmDialect:
         self._models: dict[str, VllmModel] = {}
 
     async def encode(
-        self, model: ModelFacts, messages: Sequence[Message], tools: Sequence[Tool]
+        self,
+        model: ModelFacts,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        rules: AnswerRules,
     ) -> Prompt:
         encoded = await encoding.encode(self._model(model.name), messages, tools)
-        return encoded.to_prompt(model.name, model.num_window_tokens)
+        return encoded.to_prompt(model.name, model.num_window_tokens, tools, rules)
 
     async def tokenize(self, model: str, text: str) -> TokenizedText:
         return await self._model(model).tokenize_pieces(text)
@@ -75,7 +80,7 @@ class VllmDialect:
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[GenerationStep, None]:
         def sample(resolved: Sampling) -> AsyncGenerator[GenerationStep, None]:
-            request = _build_request(prompt, resolved) | {
+            request = _build_request(prompt, constrain(resolved, prompt)) | {
                 "stream": True,
                 "stream_options": {"include_usage": True},
             }
@@ -193,6 +198,8 @@ def _build_request(prompt: Prompt, sampling: Sampling) -> Json:
         "max_tokens": min(sampling.max_tokens or num_left, num_left),
         "return_token_ids": True,
     }
+    if sampling.json_schema is not None:
+        request["response_format"] = schema_format(sampling.json_schema, prompt.rules)
     return request | ({"logprobs": sampling.top_logprobs} if sampling.top_logprobs else {})
 
 

@@ -47,7 +47,9 @@ from hitsend.engine.search.beam import BeamModel, beam_search
 from hitsend.errors import Conflict, EngineDown, PromptTooLong, UnknownModel
 from hitsend.events import Span
 from hitsend.messages import (
+    FREE,
     Alternative,
+    AnswerRules,
     Message,
     Part,
     PartialAnswer,
@@ -153,7 +155,11 @@ class ScriptedEngine:
         return found[wanted]
 
     async def encode(
-        self, model: str, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
     ) -> Prompt:
         facts = await self.resolve(model)
         ids: list[int] = []
@@ -171,6 +177,7 @@ class ScriptedEngine:
             ids=tuple(ids),
             messages=tuple(messages),
             tools=tuple(tools),
+            rules=rules,
         )
 
     async def tokenize(self, model: str, text: str) -> TokenizedText:

@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.unit.engine.fake_server import (
     STREAM_HEAD,
     Request,
@@ -44,7 +45,16 @@ from hitsend.errors import (
     UnknownModel,
 )
 from hitsend.events import ToolArgumentsArrived, ToolCallDropped, ToolCallStarted
-from hitsend.messages import Alternative, Message, Sampling, Text, Tool, ToolCall, ToolResult
+from hitsend.messages import (
+    Alternative,
+    AnswerRules,
+    Message,
+    Sampling,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 from hitsend.settings import BadSetting, Settings
 
 
@@ -173,14 +183,38 @@ async def test_the_request_to_a_chat_server() -> None:
         "max_tokens": 9,
         "stop": ["END"],
         "logit_bias": {"5": -100},
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": schema},
-        },
+        "response_format": {"type": "json_object"},
         "tools": [{"type": "function", "function": function}],
         "logprobs": True,
         "top_logprobs": 2,
     }
+
+
+async def test_what_the_caller_asked_of_the_answer_is_sent_as_it_was() -> None:
+    rules = AnswerRules(
+        must_call=True,
+        has_parallel_calls=False,
+        schema_name="place",
+        schema_description="Where it is.",
+        is_schema_strict=True,
+        reasoning_effort="high",
+    )
+    tool = replace(LOOK, is_strict=True)
+    sampling = Sampling(json_schema='{"type":"string"}')
+    async with engine_on(ChatServer(sse(delta(finish="stop")))) as (engine, server):
+        prompt = await engine.encode("auto", HELLO, [tool], rules)
+        async with aclosing(engine.generate(prompt, sampling)) as generation:
+            assert [step async for step in generation]
+    request = server.requests_to(CHAT)[0].json
+    schema = {"type": "string"}
+    named = {"name": "place", "description": "Where it is.", "strict": True, "schema": schema}
+    parameters = {"type": "object"}
+    function = {"name": "look", "description": "Look it up", "parameters": parameters}
+    assert request["response_format"] == {"type": "json_schema", "json_schema": named}
+    assert request["tools"] == [{"type": "function", "function": function | {"strict": True}}]
+    assert request["tool_choice"] == "required"
+    assert request["parallel_tool_calls"] is False
+    assert request["reasoning_effort"] == "high"
 
 
 async def test_tool_calls_and_results_are_sent_in_openais_format() -> None:
