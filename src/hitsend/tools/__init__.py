@@ -9,6 +9,8 @@ from hitsend.context.notes import Note
 from hitsend.events import AnyEvent
 from hitsend.messages import ToolCall
 
+__all__ = ["CallResult", "Tool", "Tools"]
+
 
 class CallResult(msgspec.Struct, frozen=True):
     output: str
