@@ -22,7 +22,7 @@ Check: TypeAlias = Callable[[Settings], Awaitable[Finding]]
 
 DEPENDENCIES = (
     "alembic", "argon2", "cachetools", "cyclopts", "httptools", "httpx2", "jinja2", "msgspec",
-    "numpy", "platformdirs", "prompt_toolkit", "rich", "sqlalchemy", "starlette", "uvicorn",
+    "platformdirs", "prompt_toolkit", "rich", "simsimd", "sqlalchemy", "starlette", "uvicorn",
     "xllamacpp",
 )  # fmt: skip
 

@@ -6,8 +6,9 @@ their source is searched again or evicted. This module does not know where vecto
 """
 
 import asyncio
-import os
+import heapq
 import sys
+from array import array
 from collections.abc import (
     Awaitable,
     Callable,
@@ -18,10 +19,10 @@ from collections.abc import (
     Sequence,
     Set,
 )
-from types import ModuleType
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
+import simsimd
 from cachetools import LRUCache
 
 from hitsend.engine import Embedder
@@ -187,24 +188,26 @@ def _search(
     allowed_ids: Container[str] | None,
 ) -> list[Hit]:
     """The first row wins a tie."""
-    numpy = _import_numpy()
-    query = numpy.frombuffer(vector, "<f4")
-    matrices = (numpy.frombuffer(rows.vectors, "<f4").reshape(-1, len(query)) for rows in blocks)
-    scores = numpy.concatenate([matrix @ query for matrix in matrices])
+    scores = _score_rows(blocks, vector)
+    found: Iterable[int] = (at for at, score in enumerate(scores) if score >= min_score)
     ids = [row_id for rows in blocks for row_id in rows.ids]
-    found = numpy.flatnonzero(scores >= min_score)
     if allowed_ids is not None:
-        found = found[[ids[at] in allowed_ids for at in found]]
-    if len(found) > k:
-        kth = numpy.partition(scores[found], -k)[-k]
-        found = found[scores[found] >= kth]
-    found = found[numpy.argsort(-scores[found], kind="stable")][:k]
-    return [Hit(ids[at], float(scores[at])) for at in found]
+        found = (at for at in found if ids[at] in allowed_ids)
+    best = heapq.nlargest(k, found, key=scores.__getitem__)
+    return [Hit(ids[at], scores[at]) for at in best]
 
 
-def _import_numpy() -> ModuleType:
-    """Imported at first use, because it takes 20 MB. One thread: the engine needs the others."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    import numpy
+def _score_rows(blocks: Iterable[Rows], vector: bytes) -> Sequence[float]:
+    scores, query = array("d"), _as_matrix(vector, len(vector))
+    for rows in blocks:
+        of_block = bytearray(8 * len(rows.ids))
+        out: memoryview[Any] = memoryview(of_block).cast("d", (1, len(rows.ids)))
+        simsimd.cdist(query, _as_matrix(rows.vectors, len(vector)), metric="dot", out=out)
+        scores.frombytes(of_block)
+    return scores
 
-    return numpy
+
+def _as_matrix(vectors: bytes, num_bytes: int) -> "memoryview[Any]":
+    """`num_bytes` is the size of a row."""
+    shape = (len(vectors) // num_bytes, num_bytes // 4)
+    return memoryview(vectors).cast("f", shape)
