@@ -26,6 +26,7 @@ run: ## Install what is missing, build the page, serve; flags: make run ARGS="--
 
 test: check ## Everything: check, then unit, server, engine, browser, docs and web tests
 	@$(SETUP) chromium
+	@$(SETUP) conformance
 	@$(SETUP) npm run test
 	$(call PYTEST, -n 3 --dist loadgroup,)
 	$(call PYTEST, -n 3 --dist load, tests/browser)

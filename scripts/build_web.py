@@ -34,7 +34,7 @@ class Node(NamedTuple):
 
 def build(root: Path, node: Node) -> None:
     """Builds the page, even if it is up to date."""
-    install(root, node)
+    install(root / "web", root / ".cache/stamps/npm", node)
     key = digest(sources(root / "web"))
     npm(node, root / "web", "run", "build")
     compress(root / "src/hitsend/server/static")
@@ -50,12 +50,11 @@ def compress(static: Path) -> None:
             path.with_name(path.name + ".gz").write_bytes(smaller)
 
 
-def install(root: Path, node: Node) -> None:
-    """Installs the packages that the build needs, if the lock changed."""
-    web, stamp = root / "web", root / ".cache/stamps/npm"
-    key = digest([web / name for name in LOCK_FILES], extra=str(node.folder))
-    if not (web / "node_modules").is_dir() or not is_current(stamp, key):
-        npm(node, web, "ci", "--no-audit", "--no-fund")
+def install(folder: Path, stamp: Path, node: Node) -> None:
+    """Installs the packages of a folder's lock, if it changed."""
+    key = digest([folder / name for name in LOCK_FILES], extra=str(node.folder))
+    if not (folder / "node_modules").is_dir() or not is_current(stamp, key):
+        npm(node, folder, "ci", "--no-audit", "--no-fund")
         write_stamp(stamp, key)
 
 
@@ -65,14 +64,16 @@ def is_built(root: Path) -> bool:
     return has_page and is_current(root / ".cache/stamps/web", digest(sources(root / "web")))
 
 
-def system_node() -> Node | None:
-    """The Node on PATH, if it is one that the build tools run on."""
+def system_node(oldest: tuple[int, int] = (20, 19)) -> Node | None:
+    """The Node on PATH, if it is new enough, and one that the build tools run on."""
     node, npm_command = shutil.which("node"), shutil.which("npm")
     if not node or not npm_command:
         return None
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.match(r"v(\d+)\.(\d+)\.", said)
-    if not found or not is_new_enough(int(found[1]), int(found[2])):
+    if not found or (version := (int(found[1]), int(found[2]))) < oldest:
+        return None
+    if not is_new_enough(*version):
         return None
     return Node(Path(node).parent, (Path(npm_command),))
 
@@ -97,10 +98,10 @@ def packaged_node(folder: Path | None = None) -> Node | None:
     return Node(node.parent, (node, home / "lib/node_modules/npm/bin/npm-cli.js"))
 
 
-def npm(node: Node, web: Path, *words: str) -> None:
+def npm(node: Node, folder: Path, *words: str) -> None:
     # Scripts in node_modules/.bin look for `node` on PATH: it has to be this one.
     path = os.pathsep.join([str(node.folder), os.environ.get("PATH", os.defpath)])
-    subprocess.run([*node.npm, *words], cwd=web, env=os.environ | {"PATH": path}, check=True)
+    subprocess.run([*node.npm, *words], cwd=folder, env=os.environ | {"PATH": path}, check=True)
 
 
 def sources(web: Path) -> Iterator[Path]:

@@ -21,6 +21,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin/python"
 STAMPS = VENV / "stamps"
 NODE = ROOT / ".cache/node"
+CONFORMANCE = ROOT / "tests/conformance"
 SMALL_MODEL = "smollm2-135m"
 
 
@@ -87,8 +88,8 @@ def build_page() -> None:
         build_web.build(ROOT, find_node())
 
 
-def find_node() -> Node:
-    node = build_web.system_node()
+def find_node(oldest: tuple[int, int] = (20, 19)) -> Node:
+    node = build_web.system_node(oldest)
     if node is None:
         lock = ROOT / "requirements/node.lock"
         install = (*pip_install_words(lock), "--upgrade", "--target", str(NODE))
@@ -122,10 +123,17 @@ def chromium() -> None:
     subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "chromium"], check=True)
 
 
+def conformance() -> Node:
+    """The official MCP conformance suite, in tests/conformance. Returns the Node it runs on."""
+    node = find_node(oldest=(22, 12))
+    build_web.install(CONFORMANCE, ROOT / ".cache/stamps/conformance", node)
+    return node
+
+
 def npm(*words: str) -> None:
     """npm, with the Node and the packages that build the page."""
     node = find_node()
-    build_web.install(ROOT, node)
+    build_web.install(ROOT / "web", ROOT / ".cache/stamps/npm", node)
     build_web.npm(node, ROOT / "web", *words)
 
 
@@ -154,10 +162,11 @@ def as_text(command: object) -> str:
     return " ".join(map(str, words))
 
 
-VERBS: dict[str, Callable[..., None]] = {
+VERBS: dict[str, Callable[..., object]] = {
     "run": run,
     "dev": dev,
     "chromium": chromium,
+    "conformance": conformance,
     "npm": npm,
 }
 
