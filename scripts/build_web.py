@@ -79,7 +79,7 @@ def system_node(oldest: tuple[int, int] = (20, 19)) -> Node | None:
 
 
 def is_new_enough(major: int, minor: int) -> bool:
-    """What Vite asks for: 20.19 and later 20s, or 22.12 and later; 21 never."""
+    """Vite needs Node 20.19 and later 20s, or 22.12 and later; it refuses 21."""
     return (major == 20 and minor >= 19) or (major, minor) >= (22, 12)
 
 
@@ -128,7 +128,7 @@ def write_stamp(stamp: Path, key: str) -> None:
 
 
 def get_build_hook() -> "type[BuildHookInterface[Any]]":
-    """What hatchling calls. An editable install has no page inside: `make run` builds it."""
+    """Called by hatchling. An editable install has no page inside: `make run` builds it."""
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
     class WebBuild(BuildHookInterface[Any]):

@@ -101,7 +101,8 @@ def find_node(oldest: tuple[int, int] = (20, 19)) -> Node:
 
 
 def fetch_small_model() -> None:
-    """So that the first answer comes at once. Another engine needs no weights here."""
+    """Fetches it before the start, so that the first answer comes at once. Other engines need no
+    weights here."""
     stamp = STAMPS / "model"
     if os.environ.get("HITSEND_ENGINE", "llama") != "llama":
         return

@@ -102,7 +102,7 @@ def _error(record: logging.LogRecord) -> str:
 
 
 def _one_line(message: str) -> str:
-    """Nobody can add a line that looks like one of ours."""
+    """Escapes line ends, so that no text can add a line that looks like one of ours."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
 
 

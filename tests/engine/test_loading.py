@@ -1,4 +1,4 @@
-"""Which models are loaded: at the first start, on request, and with broken weights."""
+"""Models are loaded at the first start, on request, and despite broken weights."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Which memories are recalled for which questions, with the real MiniLM and without it.
+"""Questions recall the right memories, with the real MiniLM and without it.
 
 The held-out half of memories.toml was not used to choose the thresholds.
 """

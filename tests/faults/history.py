@@ -1,4 +1,4 @@
-"""What a client received, compared with what is stored.
+"""Compares the stream a client received with the stored log.
 
 After any fault, four things hold for every history: nothing that was shown is lost, nothing
 happened twice, event numbers have no gap, and every turn has ended.

@@ -1,4 +1,4 @@
-"""What a running hitsend shows to the network and to other users of its machine."""
+"""A running hitsend shows little to the network and to other users of its machine."""
 
 import os
 import ssl

@@ -45,7 +45,7 @@ class DirectChat:
     conversation_id: str | None = None
     answer_id: str | None = None
     events: list[AnyEvent] = field(default_factory=list)
-    """Of the last turn."""
+    """Events of the last turn."""
 
     async def send(self, text: str, **changes: object) -> Prompt:
         """Returns the prompt of the turn."""

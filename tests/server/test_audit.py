@@ -531,14 +531,14 @@ async def test_failures_from_ever_more_addresses_do_not_fill_the_log(
     for n in range(5_000):
         clock.now += 0.1
         with pytest.raises(Unauthenticated):
-            async with failures.recorded(Actor("page", address=f"192.0.2.{n}"), None):
+            async with failures.record_failures(Actor("page", address=f"192.0.2.{n}"), None):
                 raise Unauthenticated("wrong")
     assert len(recorded) == MAX_ADDRESSES
     clock.now += 600
     await failures.write_counts()
     assert recorded[MAX_ADDRESSES:] == [(SignInFailed(None, 5_000 - MAX_ADDRESSES), "")]
     with pytest.raises(Unauthenticated):
-        async with failures.recorded(Actor("page", address="192.0.2.1"), None):
+        async with failures.record_failures(Actor("page", address="192.0.2.1"), None):
             raise Unauthenticated("wrong")
     assert recorded[-1] == (SignInFailed(None), "192.0.2.1")
 
@@ -552,7 +552,7 @@ async def test_failures_at_one_account_do_not_hide_those_at_another() -> None:
     failures = SignInFailures(record)
     for user_id in ("ada", "bob", "ada", None):
         with pytest.raises(TooFast):
-            async with failures.recorded(Actor("page", address="192.0.2.1"), user_id):
+            async with failures.record_failures(Actor("page", address="192.0.2.1"), user_id):
                 raise TooFast("slow down")
     assert recorded == [SignInFailed("ada"), SignInFailed("bob"), SignInFailed(None)]
     await failures.write_counts(is_final=True)

@@ -31,8 +31,8 @@ async def chat_at_length(chat: DirectChat, num_turns: int) -> None:
         await chat.settle()
 
 
-async def stored_counts(chat: DirectChat) -> list[object]:
-    """Everything that a turn would store."""
+async def read_stored(chat: DirectChat) -> list[object]:
+    """Reads everything that a turn would add to."""
     store, theirs = chat.app.services.store, (chat.conversation_id or "", chat.user_id)
     return [
         await store.conversations.get(*theirs),
@@ -135,11 +135,11 @@ async def test_a_removed_memory_is_in_no_note(tmp_path: Path) -> None:
 async def test_preparing_a_draft_in_a_full_window_stores_nothing(tmp_path: Path) -> None:
     async with open_direct_chat(tmp_path, 1000) as chat:
         await chat_at_length(chat, 12)
-        before, num_read = await stored_counts(chat), len(chat.engine.prompts)
+        before, num_read = await read_stored(chat), len(chat.engine.prompts)
         prompt, encoded = await preview_prompt(chat.next_send("What now?"), chat.app.services)
         assert prompt.num_tokens == encoded.num_tokens <= 750
         await chat.settle()
-        assert await stored_counts(chat) == before
+        assert await read_stored(chat) == before
         assert len(chat.engine.prompts) == num_read, "nothing was answered either"
 
 

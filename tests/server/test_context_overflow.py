@@ -11,7 +11,7 @@ from hitsend.store import Summary
 SHORT = "!script\nYes, quite so, and there is more to be said about it some other day."
 LONG = "!script\n" + "Yes, quite so, and there is more to be said about it some other day. " * 6
 TOLD = "The person spoke of trains, dates and plans, and was told what to do next. " * 12
-"""As long as a real model's summary."""
+"""A summary as long as a real model's."""
 
 
 def filler(number: int) -> str:
@@ -25,7 +25,7 @@ async def shown_summaries(chat: DirectChat) -> list[Summary]:
 
 
 async def num_without_vectors(chat: DirectChat) -> int:
-    """Of the exchanges before the last one."""
+    """Counts exchanges before the last one."""
     store = chat.app.services.store
     theirs = chat.conversation_id or "", chat.user_id
     ids = [message.message_id for message in (await chat.path())[:-2]]

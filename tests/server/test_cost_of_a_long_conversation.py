@@ -35,7 +35,7 @@ NUM_TURNS = 8
 NUM_STEPS = 100
 """SQLite reports each hundredth step."""
 MORE = {"SQL statements": 3, "SQL steps": 100, "thread hops": 3}
-"""What a Send may cost more: how much is summarised after one differs by a little."""
+"""Tolerances: the amount that is summarised after a Send differs by a little."""
 
 
 def test_a_send_costs_the_same_in_a_long_conversation(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""What an export takes of what all requests share: trips to threads, statements and memory."""
+"""An export takes few of the resources that requests share: threads, statements and memory."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

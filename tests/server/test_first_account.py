@@ -1,4 +1,4 @@
-"""Who may create the first account, and with what."""
+"""The first account: created once, from this machine or with the setup token."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -58,7 +58,7 @@ async def test_with_trusted_proxies_everybody_needs_the_token(settings: Settings
 
 
 async def test_a_foreign_name_for_this_machine_needs_the_token(settings: Settings) -> None:
-    """As with DNS rebinding, where a page of another site reaches this machine by its own name."""
+    """In DNS rebinding, a page of another site reaches this machine by its own name."""
     async with opened(structs.replace(settings, allowed_hosts="chat.example")) as world:
         assert (await make_first(world, {"host": "chat.example"})).status_code == 403
         assert (await make_first(world)).status_code == 201

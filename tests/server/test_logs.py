@@ -1,4 +1,4 @@
-"""What the server logs of requests: each with its id, and nothing that people wrote."""
+"""The server logs each request with its id, and nothing that people wrote."""
 
 import io
 import json
@@ -66,7 +66,7 @@ async def test_probes_are_not_logged_by_default(world: World, log: Log) -> None:
 
 
 class Broken(ScriptedEngine):
-    """Its bugs quote what people wrote."""
+    """Raises exceptions that quote what people wrote."""
 
     def __init__(self, *, encodes: bool) -> None:
         super().__init__()

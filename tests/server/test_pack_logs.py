@@ -17,7 +17,7 @@ from hitsend.settings import Settings
 from hitsend.store import Store
 
 SLOW = "!script tokens=250 pace=1ms"
-"""So that it has many events."""
+"""Its answer has many events."""
 
 
 @asynccontextmanager

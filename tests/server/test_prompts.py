@@ -138,7 +138,7 @@ async def test_a_missing_version_cannot_be_activated(world: World) -> None:
 
 
 async def test_a_version_that_cannot_be_rendered_is_not_active(world: World) -> None:
-    """As after an upgrade: written for slots that no longer exist."""
+    """After an upgrade, a version may name slots that no longer exist."""
     ada = await world.someone("ada", "admin")
     store = world.app.services.store
     gone = await store.prompts.add("system", "{{ instructions }}{{ once }}", "", COMMAND_LINE)

@@ -491,7 +491,7 @@ async def test_behind_a_proxy_with_tls_passkeys_belong_to_its_host(settings: Set
 
 
 def age_sessions(settings: Settings) -> None:
-    """As if every password had been given eleven minutes earlier."""
+    """Moves the time at which each password was given back by eleven minutes."""
     with sqlite3.connect(settings.database) as connection:
         connection.execute(
             "UPDATE sessions SET confirmed_at = confirmed_at - ?", (ELEVEN_MINUTES_S,)

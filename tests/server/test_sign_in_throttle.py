@@ -32,12 +32,12 @@ def throttle(clock: SimpleNamespace) -> SignInThrottle:
 
 def fail(throttle: SignInThrottle, address: str, name: str | None) -> None:
     with throttle.begin(address, name) as attempt:
-        attempt.failed()
+        attempt.record_failure()
 
 
 def succeed(throttle: SignInThrottle, address: str, name: str) -> None:
     with throttle.begin(address, name) as attempt:
-        attempt.succeeded()
+        attempt.record_success()
 
 
 def pause_s(throttle: SignInThrottle, address: str, name: str | None) -> float:

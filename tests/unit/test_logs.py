@@ -14,7 +14,7 @@ CANARY = "canary"
 
 
 class Log:
-    """What is logged, in one of the two formats."""
+    """Log lines in one of the two formats."""
 
     def __init__(self, formatter: logging.Formatter) -> None:
         self._written = io.StringIO()

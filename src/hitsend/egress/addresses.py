@@ -1,6 +1,6 @@
-"""Which addresses are on the public internet.
+"""Tells whether an address is on the public internet.
 
-A table of our own: what `ipaddress.is_global` says differs between versions of Python.
+The table is our own, because `ipaddress.is_global` differs between versions of Python.
 """
 
 import socket

@@ -25,7 +25,7 @@ CONNECT_TIMEOUT_S = 5.0
 
 class Limits(msgspec.Struct, frozen=True):
     max_bytes: int | None = 5_000_000
-    """Of a body, as sent and as unpacked."""
+    """Longest body, both as sent and as unpacked."""
     total_s: float = 15.0
     silence_s: float = 8.0
     max_redirects: int = 5

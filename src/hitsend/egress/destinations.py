@@ -1,6 +1,6 @@
-"""Which destinations a request may have: web servers on the public internet, and what an
-administrator trusts. A name is resolved once, and the connection goes to an address that was
-checked: what the name resolves to a moment later does not matter."""
+"""Allows requests to web servers on the public internet, and to hosts that an administrator trusts.
+A name is resolved once, and the connection goes to an address that was checked: it does not matter
+what the name resolves to a moment later."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a name."""
 
 THREADS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
-"""Of their own: a name server that never answers must not hold up other work."""
+"""Only for names: a name server that never answers must not hold up other work."""
 
 
 class Trusted(msgspec.Struct, frozen=True):
@@ -134,7 +134,7 @@ async def resolve_name(host: str, port: int) -> list[str]:
 
 
 def _host(url: httpx2.URL) -> str:
-    """As it goes into the request: lower case, IDNA-encoded, an IPv6 address without brackets."""
+    """Returns the host as sent: lower case, IDNA-encoded, an IPv6 address without brackets."""
     return url.raw_host.decode("ascii")
 
 

@@ -17,7 +17,7 @@ PER_ADDRESS_S = 2.0
 READ_BYTES = 4096
 """One read. Many tiny events in it are parsed without a pause for other work."""
 MAX_HEAD_BYTES = 262_144
-"""Of all that comes before a body: h11 takes 100 kB of headers, and any number of 1xx answers."""
+"""Limits everything before a body. h11 takes 100 kB of headers, and any number of 1xx answers."""
 MIN_PIECE_BYTES = 256
 """A smaller piece of a body counts as this many bytes: each piece costs time, however small."""
 GZIP_MAGIC = b"\x1f\x8b"

@@ -1,4 +1,4 @@
-"""What the engine lets an answer be: a JSON value that follows a schema, or a tool call."""
+"""Constrains an answer to a JSON value that follows a schema, or to a tool call."""
 
 from collections.abc import Sequence
 

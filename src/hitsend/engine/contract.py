@@ -106,7 +106,7 @@ class Prompt(msgspec.Struct, frozen=True):
     tools: tuple[Tool, ...] = ()
     """The tools that the answer may call."""
     rules: AnswerRules = FREE
-    """What the answer has to be."""
+    """Rules that the answer has to follow."""
 
 
 class TokenizedText(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ MAX_BODY_BYTES = 65_536
 MAX_RETRY_AFTER_S = 3600.0
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for JSON that is malformed, not UTF-8, or too deep."""
+"""Raised by msgspec for JSON that is malformed, not UTF-8, or too deep."""
 UNREADABLE_ANSWER = "The engine sent something unreadable in its answer. Try again in a moment."
 
 TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})

@@ -25,7 +25,7 @@ class ImportedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 class ImportedConversation(msgspec.Struct, frozen=True, kw_only=True):
     source_id: str
-    """Its id in the file: the same in every import."""
+    """The conversation's id in the file, the same in every import."""
     title: str
     created_at: float
     updated_at: float

@@ -117,7 +117,7 @@ CANNOT = (
     r"|(?:ich kann|kann ich|ich darf|darf ich)(?: \w+){0,6} nicht"
 )
 NOT_A_REFUSAL = r" (?:wait|erwarten|genug|(?:\w+ ){1,6}enough)\b"
-"""As in "I can't wait" and "I cannot recommend it enough"."""
+"""Matches "I can't wait" and "I cannot recommend it enough"."""
 REFUSAL = re.compile(
     rf"(?:(?:{APOLOGY})[^.!?\n]{{0,80}}?\b)?(?:{CANNOT})\b(?!{NOT_A_REFUSAL})", re.IGNORECASE
 )

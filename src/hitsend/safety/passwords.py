@@ -55,7 +55,7 @@ ROWS = (
 
 LOOK_ALIKES = {"@": "a", "4": "a", "3": "e", "0": "o", "$": "s", "5": "s", "7": "t", "!": "i"}
 ONE = ("i", "l")
-"""What `1` may stand for."""
+"""Letters that `1` may stand for."""
 
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 RUN = re.compile(r"(.)\1{2,}", re.DOTALL)

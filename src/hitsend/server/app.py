@@ -60,7 +60,7 @@ class UserLocks:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Everything a route may use."""
+    """The parts of the server, for routes to use."""
 
     services: Services
     runner: Runner

@@ -27,7 +27,7 @@ def _find_root() -> Iterator[str]:
 
 
 def _find_readable_data(settings: Settings) -> Iterator[str]:
-    """Nobody can read a file in a directory that only its owner may enter."""
+    """Skips files in a directory that only its owner may enter: nobody else can read them."""
     folder = settings.data_dir
     if not (folder.is_dir() and _mode(folder) & OTHERS and os.access(folder, os.R_OK | os.X_OK)):
         return

@@ -57,11 +57,11 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 class AuditFilter(msgspec.Struct, frozen=True):
-    """Which entries to read. Those left out filter nothing."""
+    """Selects entries to read. A field that is left out selects all."""
 
     kinds: Sequence[str] = ()
     user_id: str | None = None
-    """Who did it, or to whom it was done."""
+    """Matches the user who did it, and the user it was done to."""
     since: float | None = None
     until: float | None = None
     before: int | None = None

@@ -144,7 +144,7 @@ def _find_missing_end(newest: Head, end: Head, expected: Head | None) -> str | N
 
 
 def _find_wrong_name(link: Link, names: Mapping[str, Name]) -> str | None:
-    for user_id, digest in _named(link):
+    for user_id, digest in _hashed_names(link):
         name = names.get(digest)
         if name and (name.user_id != user_id or hash_name(name.salt, name.name) != digest):
             return f"A name in entry {link.position} was changed."
@@ -154,7 +154,7 @@ def _find_wrong_name(link: Link, names: Mapping[str, Name]) -> str | None:
 def _note_missing_names(
     link: Link, names: Mapping[str, Name], nameless: dict[str | None, int]
 ) -> None:
-    for user_id, digest in _named(link):
+    for user_id, digest in _hashed_names(link):
         if digest not in names:
             nameless.setdefault(user_id, link.position)
     if link.kind == "AccountDeleted":
@@ -167,7 +167,7 @@ def _find_removed_name(nameless: Mapping[str | None, int]) -> str | None:
     return None
 
 
-def _named(link: Link) -> Set[tuple[str | None, str]]:
+def _hashed_names(link: Link) -> Set[tuple[str | None, str]]:
     """Returns the accounts whose names the entry has, with the hashes of the names."""
     named = (link.actor_id, link.actor_name), (link.subject_id, link.subject_name)
     return {(user_id, digest) for user_id, digest in named if digest is not None}

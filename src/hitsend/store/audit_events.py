@@ -19,7 +19,7 @@ SecondStep: TypeAlias = Literal["authenticator", "passkey", "recovery_code"]
 
 
 class Actor(Struct, frozen=True):
-    """Who did something, and from where."""
+    """The user who did something, with their address."""
 
     via: Via
     user_id: str | None = None
@@ -193,7 +193,7 @@ class PriceChanged(AuditEvent, frozen=True):
 
 
 class ModelPulled(AuditEvent, frozen=True):
-    """Its download was started."""
+    """Recorded when its download starts."""
 
     model: str
 
@@ -218,7 +218,7 @@ class ShareRevoked(AuditEvent, frozen=True):
 class ConversationsDeleted(AuditEvent, frozen=True):
     num_conversations: int
     conversation_id: str | None = None
-    """Of a single one."""
+    """Set if a single one was deleted."""
 
 
 class ConversationRestored(AuditEvent, frozen=True):

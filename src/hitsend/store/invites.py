@@ -94,7 +94,7 @@ class Invites:
         record(connection, InviteRevoked(invite_id), by, self._database.now())
 
     def _find_usable(self, connection: Connection, token_hash: str) -> tuple[str, AccountRole]:
-        """Its creator must still be an administrator."""
+        """Refuses an invitation whose creator is no longer an administrator."""
         query = (
             select(
                 invites.c.id,

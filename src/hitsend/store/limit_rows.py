@@ -21,7 +21,7 @@ class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens_per_minute: Maximum = None
     tokens_per_day: Maximum = None
     storage_mb: Maximum = None
-    """Of a person's conversations and records. A group's is for each of its people."""
+    """Limits a person's conversations and records. A group's limit is for each of its people."""
 
 
 class LimitItem(msgspec.Struct, frozen=True):

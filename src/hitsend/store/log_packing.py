@@ -41,7 +41,7 @@ PACK_EVENTS = 200
 MAX_EVENTS = 1000
 MAX_TURNS = 50
 MAX_PACKS = 20
-"""Of one step."""
+"""Most packs that one step writes."""
 
 OF_TURN: BindParameter[str] = bindparam("of_turn")
 OF_SEQ: BindParameter[int] = bindparam("of_seq")

@@ -46,7 +46,7 @@ COMMON = (
     b'{"type":"TitleChosen","title":"","revision":2}\n{"type":"TurnFinished","ending":"stop"}\n'
     b'{"type":"TextArrived","text":"","tokens":[]}\n{"type":"TextArrived","text":"","tokens":[]}\n'
 )
-"""What logs have in common. A short one takes half the space with it. Part of the format."""
+"""Text that most logs contain. It halves the size of a short log, and is part of the format."""
 MICROS = 1000
 """In a millisecond."""
 MAX_STEPPED = 2.0**40
@@ -65,18 +65,18 @@ class Floats(msgspec.Struct, array_like=True, frozen=True):
 class Columns(msgspec.Struct, array_like=True, frozen=True):
     first_seq: int
     at_ms: Floats
-    """Of each event."""
+    """One per event."""
     events: bytes
     """JSON, a line for each, without tokens."""
     num_tokens: tuple[int, ...]
-    """Of each TextArrived."""
+    """One per TextArrived."""
     has_other_text: tuple[bool, ...]
-    """Of each TextArrived, whether its text is not that of its tokens, and is in the JSON."""
+    """One per TextArrived: whether its text differs from that of its tokens, and is in the JSON."""
     num_top: tuple[int, ...]
-    """Of each token."""
+    """One per token."""
     token_at_ms: Floats
     ids: tuple[int, ...]
-    """Of each token, then of its alternatives."""
+    """For each token its own, then those of its alternatives."""
     texts: tuple[str, ...]
     logprobs: Floats
     """NaN where it is not known."""

@@ -12,7 +12,7 @@ AccountRole: TypeAlias = Literal["admin", "member"]
 Surface: TypeAlias = Literal["chat", "api", "import"]
 LimitScope: TypeAlias = Literal["everyone", "group", "user", "key", "address"]
 KeyScope: TypeAlias = Literal["chat", "read", "admin"]
-"""What an API key may do: send and use /v1; read its owner's conversations; administer."""
+"""An API key may send and use /v1, read its owner's conversations, or administer."""
 MemoryOrigin: TypeAlias = Literal["asked", "written", "suggested"]
 """Asked for in a chat, written on the memories page, or suggested by a model."""
 TurnState: TypeAlias = Literal["running"] | Ending
@@ -95,12 +95,12 @@ class NewPasskey(msgspec.Struct, frozen=True):
 
 
 class SecondFactors(msgspec.Struct, frozen=True):
-    """What a person can sign in with besides the password."""
+    """The authenticator app, passkeys and recovery codes of a person."""
 
     authenticator: Authenticator | None
     passkeys: tuple[Passkey, ...]
     num_recovery_codes: int
-    """Those not used yet."""
+    """Counts unused codes only."""
 
     @property
     def is_on(self) -> bool:

@@ -50,7 +50,7 @@ def _has_letters(word: str) -> bool:
 
 
 class Hits(NamedTuple):
-    """What a search found: the newest matches only. A common word is in most messages, and nobody
+    """The newest matches of a search. A common word is in most messages, and nobody
     reads that far."""
 
     newest: Mapping[str, int]

@@ -10,7 +10,7 @@ class AuthenticatorColumns(TypedColumns):
 
     user_id: Named[str] = Column(Text, part_of("users.id"), primary_key=True)
     secret: Named[str] = Column(Text)
-    """As the app has it: see docs/decisions/0019-second-factors.md."""
+    """The same secret that the app has: see docs/decisions/0019-second-factors.md."""
     last_counter: Named[int]
     """The step in time of the newest code used. Older codes are refused, and this one too."""
     created_at: Named[float]

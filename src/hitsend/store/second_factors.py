@@ -26,7 +26,7 @@ from hitsend.store.schema import sessions
 from hitsend.store.second_factor_schema import authenticators, passkeys, recovery_codes
 
 MAX_PASSKEYS = 20
-"""Of one person."""
+"""Most passkeys of one person."""
 
 AUTHENTICATOR_COLUMNS = tuple(authenticators.c[name] for name in Authenticator.__struct_fields__)
 PASSKEY_COLUMNS = tuple(passkeys.c[name] for name in Passkey.__struct_fields__)

@@ -114,7 +114,7 @@ class Terminal:
         os.write(self._fd, keys.encode())
 
     def expect(self, text: str, within_s: float = 60.0) -> None:
-        """Everything up to `text` is then taken as read."""
+        """Waits for `text`, and counts everything up to it as read."""
         ends = time.monotonic() + within_s
         while text not in self._seen:
             if not select.select([self._fd], [], [], max(0.0, ends - time.monotonic()))[0]:

@@ -40,7 +40,7 @@ def whole(name: str) -> bytes:
 
 
 def rest(name: str, after: int, signed: str = "next") -> bytes:
-    """What the server sends to a reader that has seen everything up to `after`."""
+    """Returns the stream for a reader that has seen everything up to `after`."""
     view, turn = V1View(), began(name)
     view.skip(log(name)[:after])
     resumed = side_events.StreamResumed(turn.conversation_id, turn.turn_id, after + 1, view.carry)
@@ -48,7 +48,7 @@ def rest(name: str, after: int, signed: str = "next") -> bytes:
 
 
 def summary(name: str, at: int) -> bytes:
-    """What it sends to one that is too far behind, or at a loss. The end is always told."""
+    """Returns the stream for a reader that is too far behind or lost: a snapshot, and the end."""
     view, turn, past = V1View(), began(name), log(name)[: min(at, end_of(name) - 1)]
     view.skip(past)
     snapshot = side_events.StreamSnapshot(

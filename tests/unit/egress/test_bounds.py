@@ -1,4 +1,4 @@
-"""What a server sends back is bounded: in bytes, pieces, headers, redirects and time."""
+"""Responses are bounded in bytes, pieces, headers, redirects and time."""
 
 import asyncio
 import gzip

@@ -25,7 +25,7 @@ class Corpus(msgspec.Struct):
     other_hosts: list[str]
     other_urls: list[str]
     names: dict[str, list[str]]
-    """What names resolve to."""
+    """Maps each name to its addresses."""
 
     @property
     def urls(self) -> list[str]:

@@ -104,7 +104,7 @@ async def test_an_empty_user_takes_part_in_no_experiment(store: Store, ada: User
 
 
 async def test_a_missing_variant_is_not_recorded_as_a_trial(store: Store, ada: User) -> None:
-    """As after an upgrade: version 999 was shipped with another hitsend."""
+    """After an upgrade, a shipped version may be missing: 999 came with another hitsend."""
     await store.experiments.start("system", (998, 999), COMMAND_LINE)
     picked = await PromptPicker(store).pick("system", ada.id)
     assert picked.used.version == shipped_prompts()["system"].version

@@ -1,4 +1,4 @@
-"""What a turn reads of a conversation: the end of its path, summaries and older exchanges."""
+"""A turn reads the end of a conversation's path, its summaries and its older exchanges."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias

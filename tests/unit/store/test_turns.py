@@ -200,7 +200,7 @@ async def test_events_of_a_deleted_turn_do_not_block_other_turns(
 async def test_storing_the_same_events_again_changes_nothing(
     store: Store, ada: User, ask: Ask
 ) -> None:
-    """As happens when a commit took effect but the disk reported an error."""
+    """A commit may take effect although the disk reports an error."""
     turn, other = await ask(ada, "One"), await ask(ada, "Two")
     group = [*_entries(turn, "first"), *_entries(other, "mine")]
     await store.turns.append(group)

@@ -41,7 +41,7 @@ from hitsend.messages import (
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 MAX_CALL_CHARS = 2**20
-"""Of all tool calls of one answer."""
+"""Limits all tool calls of an answer together."""
 CANNOT_CONTINUE = (
     "This model cannot go on from where an answer was cut. Ask it to continue in a message."
 )

@@ -188,7 +188,7 @@ class ScriptedEngine:
         )
 
     async def detokenize(self, prompt: Prompt) -> tuple[bytes, ...]:
-        """Its ids are hashes, so the text is looked up in the prompt's own messages."""
+        """Looks the text up in the prompt's own messages, because the ids are hashes."""
         texts = ["".join(map(_part_text, message.parts)) for message in prompt.messages]
         texts += [msgspec.json.encode(tool).decode() for tool in prompt.tools]
         known = {_text_id(piece): piece for text in texts for piece in PIECE.findall(text)}

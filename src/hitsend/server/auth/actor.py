@@ -1,4 +1,4 @@
-"""Who makes a request, and from where, as the audit log records it."""
+"""Describes the caller of a request for the audit log: user, credential, address, browser."""
 
 import re
 

@@ -15,7 +15,7 @@ STEP_S = 30
 """An authenticator app shows a new code this often."""
 
 NUM_SECRET_BYTES = 20
-"""As RFC 4226 recommends: 32 letters and digits to type by hand."""
+"""RFC 4226 recommends this length: 32 letters and digits to type by hand."""
 
 NUM_STEPS_OFF = 1
 """How far the clock of a phone may be off, in steps."""

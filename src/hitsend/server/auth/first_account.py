@@ -1,4 +1,4 @@
-"""Who may create the first account: whoever is at this machine, or has the setup token.
+"""Lets someone create the first account who is at this machine, or has the setup token.
 
 The token is printed when the server starts. It is also needed on this machine where a proxy may
 stand in front, because then every visitor seems to be on this machine, and where the database was
@@ -32,7 +32,7 @@ async def check_setup_token(request: Request, app: App, given: str) -> None:
     with app.sign_in_throttle.begin(client_address(request), None) as attempt:
         token = await app.services.store.setup.token()
         if not hmac.compare_digest(given.encode(errors="surrogatepass"), token.encode()):
-            attempt.failed()
+            attempt.record_failure()
             raise NotAllowed(
                 "This needs the setup token, which hitsend printed when it started. To see it "
                 "again, run `hitsend admin setup-link` on the server.",

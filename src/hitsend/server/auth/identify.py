@@ -29,7 +29,7 @@ class Identity:
     credential_id: str
     """The id of the session or of the API key."""
     scopes: frozenset[KeyScope] = frozenset()
-    """What an API key may do. A session may do everything its user may."""
+    """The scopes of an API key. A session may do everything its user may."""
 
     @property
     def key_id(self) -> str | None:

@@ -26,7 +26,7 @@ Credential: TypeAlias = dict[str, Any]
 MAX_BODY_BYTES = 16_384
 TIMEOUT_MS = 300_000
 MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
-"""What `webauthn` raises, besides its own exceptions, on a reply that no browser makes."""
+"""Raised by `webauthn`, besides its own exceptions, on a reply that no browser makes."""
 
 
 def passkey_host(request: Request) -> str | None:

@@ -24,9 +24,9 @@ NUM_RESERVED = 64
 ARRIVING_PER_OPEN = 4
 """One in so many connections may be in the middle of its request."""
 MIN_REQUEST_BYTES = 262_144
-"""What a request that is arriving counts for at least."""
+"""An arriving request counts for at least this many bytes."""
 MAX_REQUEST_BYTES = 4_194_304
-"""What it counts for at most: larger ones are files, and go to disk as they arrive."""
+"""It counts for no more than this: larger ones are files, and go to disk as they arrive."""
 RETRY_AFTER_S = 5.0
 WARN_S = 60.0
 
@@ -156,7 +156,7 @@ class Place:
         self._address = address
         self._is_proxy = is_proxy
         self._client: str | None = None if is_proxy else address
-        """Whom the request is for: behind a proxy that is known once its headers are."""
+        """Address of the client. Behind a proxy it is known only once the headers have arrived."""
         self._arriving_for: str | None = None
         self.refusal = limits.open(self._client)
         """Why there is no room, for a connection that is in the reserve."""

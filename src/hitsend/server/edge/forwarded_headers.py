@@ -1,5 +1,5 @@
-"""What trusted proxies say of a request (`X-Forwarded-For`, `X-Forwarded-Proto`, `X-Request-Id`),
-and the client's address that limits count.
+"""Reads headers of trusted proxies (`X-Forwarded-For`, `X-Forwarded-Proto`, `X-Request-Id`), and
+returns the client's address, by which limits count.
 
 Anyone can send these headers, so they count only from the addresses in `trusted_proxies`. A proxy
 that is half configured breaks things that are hard to notice: pages get no news, or all clients

@@ -60,7 +60,7 @@ class GateClient(NamedTuple):
 
 
 class Challenge(Claims, frozen=True, kw_only=True):
-    """Its seed expires before the challenge does: the challenge can be exchanged for a new one."""
+    """The seed expires before the challenge does: the challenge can be exchanged for a new one."""
 
     kind: ClassVar[str] = "gate-challenge"
 

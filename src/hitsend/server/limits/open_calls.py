@@ -45,7 +45,7 @@ class OpenCalls:
             for key, times in limits.items():
                 line = self._lines.get(key) or _Line(times * self._max_calls)
                 self._lines[key] = line
-                await stack.enter_async_context(line.stand())
+                await stack.enter_async_context(line.enter())
             yield
 
 
@@ -55,7 +55,7 @@ class _Line:
         self._num_free_places = num_open * WAITING_PER_OPEN
 
     @asynccontextmanager
-    async def stand(self) -> AsyncGenerator[None]:
+    async def enter(self) -> AsyncGenerator[None]:
         if self._room.locked():
             with self._take_place():
                 await self._wait()

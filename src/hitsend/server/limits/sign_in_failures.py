@@ -31,7 +31,7 @@ class Window:
     by: Actor
     ends_at: float
     num_tries: int = 0
-    """Those that no entry has yet."""
+    """Failed tries that no entry counts yet."""
 
 
 class SignInFailures:
@@ -42,7 +42,7 @@ class SignInFailures:
         self._num_addresses = Counter[str | None]()
 
     @asynccontextmanager
-    async def recorded(self, by: Actor, user_id: str | None) -> AsyncGenerator[None]:
+    async def record_failures(self, by: Actor, user_id: str | None) -> AsyncGenerator[None]:
         """Records it when the block refuses a try at this account."""
         try:
             yield

@@ -183,7 +183,7 @@ class Attempt:
         for tries in self.checked:
             tries.num_under_way += 1
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         self._release()
         now = self._throttle.now()
         self._pair.count_failure(now)
@@ -191,7 +191,7 @@ class Attempt:
         if self._of_account is not None:
             self._of_account.count_failure(now)
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """Forgets this account's failures at this address, and nothing else: neither other names'
         failures at the address, nor this account's from elsewhere."""
         self._release()

@@ -101,13 +101,13 @@ async def sign_in(call: Call) -> Response:
     body = await call.read_body(Credentials)
     address, app = client_address(call.request), call.app
     found = await app.services.store.accounts.find_by_name(body.name)
-    async with app.sign_in_failures.recorded(call.actor, found[0].id if found else None):
+    async with app.sign_in_failures.record_failures(call.actor, found[0].id if found else None):
         with app.sign_in_throttle.begin(address, name_key(body.name)) as attempt:
             # An unknown name takes as long as a wrong password: names cannot be enumerated.
             password_hash = found[1] if found else None
             is_right = await verify_password(body.password, password_hash, address=address)
             if not is_right or not found:
-                attempt.failed()
+                attempt.record_failure()
                 raise Unauthenticated("The name or the password is wrong.")
             user, password_hash = found
             factors = await app.services.store.second_factors.get(user.id)
@@ -115,7 +115,7 @@ async def sign_in(call: Call) -> Response:
                 # Neither failed nor succeeded: that would forget the wrong codes that were tried.
                 pending = PendingSignIn(user, password_hash)
                 return await ask_for_second_factor(call, pending, factors)
-            attempt.succeeded()
+            attempt.record_success()
     return await open_session(call, user, 200, "password")
 
 
@@ -131,7 +131,7 @@ async def sign_up(call: Call) -> Response:
         try:
             await accounts.check_invite(invite)  # before the password is hashed, which is slow
         except Refused:
-            attempt.failed()
+            attempt.record_failure()
             raise
     password_hash = await hash_password(body.password, name=name, address=address)
     user = await accounts.redeem_invite(invite, name, password_hash, call.actor)
@@ -201,12 +201,12 @@ async def _check_password(call: Call, password: str, param: str) -> None:
     """Asks even a signed-in user: someone else may sit at their computer."""
     address, account = client_address(call.request), name_key(call.identity.user.name)
     password_hash = await call.app.services.store.accounts.password_hash(call.user_id)
-    async with call.app.sign_in_failures.recorded(call.actor, call.user_id):
+    async with call.app.sign_in_failures.record_failures(call.actor, call.user_id):
         with call.app.sign_in_throttle.begin(address, account) as attempt:
             if not await verify_password(password, password_hash, address=address):
-                attempt.failed()
+                attempt.record_failure()
                 raise Refused("The password is wrong.", param=param)
-            attempt.succeeded()
+            attempt.record_success()
 
 
 def _clear_cookie() -> Response:

@@ -89,6 +89,6 @@ async def _read_link(call: Call, kind: type[B]) -> tuple[B, User, int]:
         try:
             found = await call.app.services.store.password_resets.check(hash_token(body.token))
         except Refused:
-            attempt.failed()
+            attempt.record_failure()
             raise
     return body, *found

@@ -89,14 +89,14 @@ async def finish_sign_in(call: Call) -> Response:
     token, pending = call.request.cookies.get(PENDING_COOKIE, ""), call.app.pending_sign_ins
     sign_in = pending.find(token)
     address, account = client_address(call.request), name_key(sign_in.user.name)
-    async with call.app.sign_in_failures.recorded(call.actor, sign_in.user.id):
+    async with call.app.sign_in_failures.record_failures(call.actor, sign_in.user.id):
         with call.app.sign_in_throttle.begin(address, account) as attempt:
             if not await _is_right(call, sign_in, proof):
-                attempt.failed()
+                attempt.record_failure()
                 raise Unauthenticated("This is wrong, or it was used already.", param=proof.method)
             pending.finish(token)
             await _check_password_unchanged(call, sign_in)
-            attempt.succeeded()
+            attempt.record_success()
     response = await open_session(call, sign_in.user, 200, "password", proof.method)
     response.delete_cookie(PENDING_COOKIE, PENDING_PATH, httponly=True, samesite="strict")
     return response

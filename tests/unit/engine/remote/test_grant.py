@@ -149,7 +149,7 @@ def test_the_tokens_of_a_search_are_clamped() -> None:
 
 
 async def test_an_endless_tool_call_is_lost() -> None:
-    """Its pieces wait for the end of the call before it."""
+    """The pieces of a second call wait for the end of the first."""
     pieces = [{"index": i, "function": {"arguments": "{" + "x" * 65_536 * i}} for i in (0, 1)]
     piece = delta(tool_calls=pieces)
     server = ChatServer(sse(*[piece] * (MAX_CALL_CHARS // 65_536 + 1)))
