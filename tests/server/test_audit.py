@@ -26,7 +26,12 @@ from hitsend.store.audit_file import read_entries, verify_audit
 AUDIT = "/backend-api/admin/audit"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0"
 WEBKIT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)"
-LIMIT = {"requests_per_minute": 3, "tokens_per_minute": None, "tokens_per_day": None}
+LIMIT = {
+    "requests_per_minute": 3,
+    "tokens_per_minute": None,
+    "tokens_per_day": None,
+    "storage_mb": None,
+}
 NO_PASSWORD = {"name": "bob", "password": "not the right one"}
 
 Expected: TypeAlias = dict[str, Any]
@@ -272,6 +277,23 @@ async def do_key_deleted(cast: Cast) -> Expected:
 async def do_limit_changed(cast: Cast) -> Expected:
     await cast.by_ada("PUT", f"limits/user/{cast.bob.user_id}", LIMIT)
     return about(cast.bob, cast.ada, scope="user", target="", before=None, after=LIMIT)
+
+
+@case
+async def do_reset_link_created(cast: Cast) -> Expected:
+    await cast.by_ada("POST", f"people/{cast.bob.user_id}/reset-password")
+    return about(cast.bob, cast.ada)
+
+
+@case
+async def do_password_reset(cast: Cast) -> Expected:
+    link = await cast.by_ada("POST", f"people/{cast.bob.user_id}/reset-password")
+    body = {"token": link["path"].partition("=")[2], "password": "another good password"}
+    browser = await cast.world.browser()
+    browser.headers["user-agent"] = FIREFOX
+    answer = await browser.post("/backend-api/accounts/reset", json=body)
+    assert answer.status_code == 204, answer.text
+    return about(cast.bob, None, method="link")
 
 
 @case
