@@ -39,12 +39,73 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", tag_field="kind"):
     """A JSON object, as the model wrote it."""
     is_partial: bool | UnsetType = UNSET
     """Set while the model writes the arguments, and for good if they never become whole."""
+    is_hosted: bool | UnsetType = UNSET
+    """Set if hitsend runs the call; else the caller of the API does."""
+
+
+ApprovalReason: TypeAlias = Literal["writes", "untrusted"]
+"""Why a person is asked before a call runs: it changes or sends something, or it does so after
+the model read text that strangers wrote, so that earlier permissions do not count."""
+
+ApprovalDecision: TypeAlias = Literal["once", "conversation", "always", "refused", "expired"]
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """A question to the person whether a call may run."""
+
+    reason: ApprovalReason
+    decision: ApprovalDecision | UnsetType = UNSET
+    """Unset while the person has not decided."""
+    word: str = ""
+    """What the person said to a refused call, for the model."""
+
+
+FormAction: TypeAlias = Literal["accept", "decline", "cancel"]
+
+
+class Form(msgspec.Struct, frozen=True):
+    """Something that a tool asks the person while it runs. Answers are not recorded."""
+
+    form_id: str
+    message: str
+    schema: str
+    """JSON Schema of a flat object, as JSON."""
+    action: FormAction | UnsetType = UNSET
+    """Unset while the person has not answered."""
+
+
+class CitedSource(msgspec.Struct, frozen=True):
+    """A page that the output of a tool comes from."""
+
+    title: str
+    url: str
+
+
+class FileRef(msgspec.Struct, frozen=True):
+    """A stored file that a tool made, such as a plot."""
+
+    file_id: str
+    name: str
+    media_type: str
+    num_bytes: int
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", tag_field="kind"):
     call_id: str
     output: str
     failed: bool = False
+    tool: str | UnsetType = UNSET
+    """This and what follows are unset in older records, and where they do not apply."""
+    server: str | UnsetType = UNSET
+    """The title of the MCP server that has the tool."""
+    progress: str | UnsetType = UNSET
+    """What the tool reported while it ran. Gone when it returns."""
+    approval: Approval | UnsetType = UNSET
+    form: Form | UnsetType = UNSET
+    is_untrusted: bool | UnsetType = UNSET
+    """Set if strangers wrote the output."""
+    sources: tuple[CitedSource, ...] | UnsetType = UNSET
+    files: tuple[FileRef, ...] | UnsetType = UNSET
 
 
 Part: TypeAlias = Text | ToolCall | ToolResult
@@ -276,6 +337,35 @@ class Usage(msgspec.Struct, frozen=True):
     """The answer ended because the window was full."""
     num_searched_tokens: int | UnsetType = UNSET
     """Tokens evaluated for all hypotheses of a beam search."""
+
+
+def add_usage(first: Usage, second: Usage) -> Usage:
+    """Adds the usage of two rounds of one answer."""
+    searched = [n for n in (first.num_searched_tokens, second.num_searched_tokens) if n]
+    return Usage(
+        num_input_tokens=first.num_input_tokens + second.num_input_tokens,
+        num_cached_tokens=first.num_cached_tokens + second.num_cached_tokens,
+        num_output_tokens=first.num_output_tokens + second.num_output_tokens,
+        queued_ms=first.queued_ms + second.queued_ms,
+        prefill_ms=first.prefill_ms + second.prefill_ms,
+        decode_ms=first.decode_ms + second.decode_ms,
+        is_estimated=first.is_estimated or second.is_estimated,
+        first_word_ms=second.first_word_ms if first.first_word_ms is UNSET else first.first_word_ms,
+        entropy=_join_means(first, second, first.entropy, second.entropy),
+        surprisal=_join_means(first, second, first.surprisal, second.surprisal),
+        is_truncated=first.is_truncated or second.is_truncated,
+        num_searched_tokens=sum(searched) if searched else UNSET,
+    )
+
+
+def _join_means(
+    first: Usage, second: Usage, mean: float | UnsetType, other: float | UnsetType
+) -> float | UnsetType:
+    """Returns the mean over the output tokens of both, where both are known or one has none."""
+    if mean is UNSET or other is UNSET:
+        return other if mean is UNSET else mean
+    num, num_other = first.num_output_tokens, second.num_output_tokens
+    return (mean * num + other * num_other) / max(num + num_other, 1)
 
 
 Rating: TypeAlias = Literal["up", "down"]

@@ -1,6 +1,7 @@
 """A hosted tool: a function that hitsend runs when a model calls it. docs/tools.md shows how to
 write one."""
 
+import hashlib
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Literal, TypeAlias, get_type_hints
@@ -8,11 +9,23 @@ from typing import Literal, TypeAlias, get_type_hints
 import msgspec
 
 from hitsend.errors import Refused
-from hitsend.messages import ChangedMemory, Tool
+from hitsend.messages import ChangedMemory, CitedSource, FormAction, Tool
 
-Effect: TypeAlias = Literal["reads", "writes"]
-"""A tool that `writes` changes, spends or sends something: the person is asked first. A call of it
-is never repeated by itself."""
+Effect: TypeAlias = Literal["reads", "changes", "writes"]
+"""A tool that `changes` does so only here, where the person sees it and can undo it, as a memory.
+One that `writes` changes, spends or sends something elsewhere: the person is asked first."""
+
+
+class FormReply(msgspec.Struct, frozen=True):
+    """What a person answered to a question of a tool."""
+
+    action: FormAction
+    content: str = "{}"
+    """The fields, as JSON."""
+
+
+async def _decline(message: str, schema: str) -> FormReply:
+    return FormReply("decline")
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +41,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """The person's, as an IANA name."""
     report: Callable[[str], None] = lambda _: None
     """Shows text while the tool runs, such as what a program prints."""
+    ask: Callable[[str, str], Awaitable[FormReply]] = _decline
+    """Asks the person: a message, and the JSON Schema of a flat object. Nobody is there in API
+    calls, which decline."""
 
 
 class ToolFile(msgspec.Struct, frozen=True):
@@ -43,6 +59,8 @@ class CallResult(msgspec.Struct, frozen=True):
     """What the model reads and the person can open."""
     failed: bool = False
     changed_memories: tuple[ChangedMemory, ...] = ()
+    sources: tuple[CitedSource, ...] = ()
+    """The pages that the output comes from, if any."""
     files: tuple[ToolFile, ...] = ()
 
 
@@ -58,10 +76,18 @@ class HostedTool(msgspec.Struct, frozen=True, kw_only=True):
     is_untrusted: bool = False
     """Its output was written by strangers, as a web page is."""
     timeout_s: float = 20.0
+    server: str = ""
+    """The title of the MCP server that has it. Empty for our own."""
 
     @property
     def name(self) -> str:
         return self.spec.name
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what a person agrees to: the tool, its server and its description."""
+        agreed = msgspec.json.encode((self.server, self.spec, self.effect))
+        return hashlib.sha256(agreed).hexdigest()
 
 
 def hosted_tool(

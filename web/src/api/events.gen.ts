@@ -24,9 +24,20 @@ export interface AnswerStarted {
 	model: string;
 }
 
+export interface Approval {
+	reason: 'untrusted' | 'writes';
+	decision?: 'always' | 'conversation' | 'expired' | 'once' | 'refused';
+	word: string;
+}
+
 export interface ChangedMemory {
 	memory_id: string;
 	change: 'added' | 'removed' | 'suggested';
+}
+
+export interface CitedSource {
+	title: string;
+	url: string;
 }
 
 export interface ContextBuilt {
@@ -58,6 +69,20 @@ export type Event =
 	| TitleChosen
 	| TurnFinished
 	| TurnFailed;
+
+export interface FileRef {
+	file_id: string;
+	name: string;
+	media_type: string;
+	num_bytes: number;
+}
+
+export interface Form {
+	form_id: string;
+	message: string;
+	schema: string;
+	action?: 'accept' | 'cancel' | 'decline';
+}
 
 export interface MemoriesChanged {
 	type: 'MemoriesChanged';
@@ -183,6 +208,7 @@ export interface ToolCall {
 	tool: string;
 	arguments: string;
 	is_partial?: boolean;
+	is_hosted?: boolean;
 }
 
 export interface ToolCallArrived {
@@ -208,6 +234,14 @@ export interface ToolResult {
 	call_id: string;
 	output: string;
 	failed: boolean;
+	tool?: string;
+	server?: string;
+	progress?: string;
+	approval?: Approval;
+	form?: Form;
+	is_untrusted?: boolean;
+	sources?: CitedSource[];
+	files?: FileRef[];
 }
 
 export interface ToolReturned {
