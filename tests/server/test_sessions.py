@@ -153,7 +153,8 @@ async def test_only_a_trusted_proxy_may_forward_addresses(
         listen(dataclasses.replace(app, sign_in_throttle=throttle)) as url,
         httpx2.AsyncClient(base_url=url, headers={"x-forwarded-proto": "https"}) as proxy,
     ):
-        body = {"name": "ada", "password": PASSWORD}
+        token = await app.services.store.setup.token()
+        body = {"name": "ada", "password": PASSWORD, "setup_token": token}
         made = await proxy.post("/backend-api/accounts/first", json=body)
         guesses = [
             await proxy.post(

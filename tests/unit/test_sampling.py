@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.engine.remote.chat_request import sampling_json
+from hitsend.engine.remote.chat_request import schema_format
 from hitsend.errors import Refused
-from hitsend.messages import MAX_BEAM_TOKENS, Sampling
+from hitsend.messages import FREE, MAX_BEAM_TOKENS, Sampling
 from hitsend.wire.body import decode_body
 
 
@@ -30,9 +30,9 @@ def test_a_schema_is_one_object_or_is_refused(schema: str) -> None:
         sampling = Sampling(json_schema=schema)
     except ValueError:
         return
-    sent = msgspec.json.decode(msgspec.json.encode(sampling_json(sampling)))
-    assert sent.keys() == {"response_format"}
-    assert sent["response_format"] == {
+    assert sampling.json_schema is not None
+    sent = msgspec.json.decode(msgspec.json.encode(schema_format(sampling.json_schema, FREE)))
+    assert sent == {
         "type": "json_schema",
         "json_schema": {"name": "answer", "schema": json.loads(schema)},
     }
