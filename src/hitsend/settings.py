@@ -7,6 +7,7 @@ value stops the start; the error names the flag, variable or file.
 
 import ipaddress
 import os
+import re
 import ssl
 import tomllib
 from collections.abc import Mapping
@@ -23,6 +24,10 @@ PREFIX = "HITSEND_"
 
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
+
+ORIGIN = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
+)
 
 
 class BadSetting(Refused):
@@ -62,6 +67,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _help(
             "Host names under which the page may be opened, separated by commas. Without any, "
             "`localhost`, and addresses where it listens beyond loopback; with a certificate all."
+        ),
+    ] = ""
+    cors_origins: Annotated[
+        str,
+        _help(
+            "Origins whose pages may call `/v1` with an API key, separated by commas, such as "
+            "`https://app.example, http://localhost:3000`. Without any, only hitsend's own page."
         ),
     ] = ""
     trusted_proxies: Annotated[
@@ -409,6 +421,8 @@ def check_binding(settings: Settings) -> None:
         _check_proxy(proxy)
     for name in split_list(settings.allowed_hosts):
         _check_name(name)
+    for origin in split_list(settings.cors_origins):
+        _check_origin(origin)
     if is_loopback(settings.host) or settings.insecure or settings.tls_cert:
         return
     raise BadSetting(
@@ -444,6 +458,16 @@ def _check_name(name: str) -> None:
         raise BadSetting(
             f"{name!r} in allowed_hosts is not the name of a host alone: leave out `https://` and "
             "the port, and write what is not ASCII as browsers send it (xn--…)."
+        )
+
+
+def _check_origin(origin: str) -> None:
+    """Refuses what no browser sends as `Origin`: it would allow nothing."""
+    parts = ORIGIN.fullmatch(origin.lower())
+    if parts is None or (parts["scheme"], parts["port"]) in (("http", "80"), ("https", "443")):
+        raise BadSetting(
+            f"{origin!r} in cors_origins is not an origin such as https://app.example: write the "
+            "scheme, the name, and the port unless it is the usual one, and nothing after them."
         )
 
 

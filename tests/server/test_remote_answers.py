@@ -102,3 +102,61 @@ async def test_an_unreadable_chunk_is_a_failure_that_may_be_retried(settings: Se
     assert (failure["type"], failure["code"]) == ("TurnFailed", "worker_lost")
     assert "unreadable" in failure["message"]
     assert failure["is_retryable"] is True
+
+
+def problem(status: str, message: str, code: str) -> bytes:
+    return whole(msgspec.json.encode({"error": {"message": message, "code": code}}), status)
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize(
+    ("answer", "status", "code", "param"),
+    [
+        (problem("400 Bad Request", "secret words", "context_length_exceeded"),
+         400, "context_length_exceeded", "messages"),
+        (problem("404 Not Found", "secret words", "model_not_found"),
+         404, "model_not_found", "model"),
+        (problem("429 Too Many Requests", "secret words", "slow_down"), 503, "engine_down", None),
+        (problem("500 Error", "secret words", "oops"), 503, "engine_down", None),
+        (sse({"error": {"message": "secret words"}}), 503, "worker_lost", None),
+        (sse({"choices": [{"delta": {"content": 5}}]}), 503, "worker_lost", None),
+        (b"", 503, "engine_down", None),
+    ],
+)  # fmt: skip
+async def test_on_v1_a_failure_before_the_first_token_is_an_http_error(
+    settings: Settings, answer: bytes, status: int, code: str, param: str | None, is_streamed: bool
+) -> None:
+    async with world_on(settings, ChatServer(answer)) as world, asyncio.timeout(20):
+        ada = await world.someone("ada")
+        browser = await world.browser()
+        refused = await browser.post(
+            "/v1/chat/completions",
+            json={
+                "model": "auto",
+                "messages": [{"role": "user", "content": "Hello"}],
+                "stream": is_streamed,
+            },
+            headers={"authorization": f"Bearer {ada.key}"},
+        )
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["param"]) == (status, code, param)
+    assert "secret" not in refused.text
+    assert ("retry-after" in refused.headers) == (status == 503)
+    if code == "context_length_exceeded":
+        assert error["message"].startswith("This model's maximum context length is")
+
+
+async def test_models_with_a_slash_in_their_name_can_be_asked_and_looked_up(
+    settings: Settings,
+) -> None:
+    server = ChatServer(sse(delta("Hi"), delta(finish="stop")))
+    server.models = ["first", "meta/llama-9"]
+    async with world_on(settings, server) as world:
+        ada = await world.someone("ada")
+        browser = await world.browser()
+        browser.headers["authorization"] = f"Bearer {ada.key}"
+        found = await browser.get("/v1/models/meta/llama-9")
+        body = {"model": "meta/llama-9", "messages": [{"role": "user", "content": "Hello"}]}
+        answer = await browser.post("/v1/chat/completions", json=body)
+    assert found.json()["id"] == "meta/llama-9"
+    assert (answer.json()["model"], answer.status_code) == ("meta/llama-9", 200)

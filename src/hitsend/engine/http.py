@@ -6,6 +6,7 @@ JSON or models.
 """
 
 import asyncio
+import select
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -19,9 +20,8 @@ import msgspec
 from hitsend.errors import EngineDown, EngineLost, Refused
 
 CONNECT_S = 10.0
-STALE_S = 1.0
-"""A reused connection that closes within this time was closed by the engine before the request
-arrived. Later, the engine may have begun to process it."""
+SETTLED_S = 0.2
+"""An engine that closes connections after a response without saying so has done it by then."""
 MAX_HEADER_BYTES = 65_536
 MAX_UNREAD_BYTES = 2**20
 MAX_RESPONSE_BYTES = 64 * 2**20
@@ -82,7 +82,9 @@ class HttpClient:
         self._tls = tls
 
     async def request(self, method: str, path: str, body: bytes = b"") -> Response:
-        connection = await self._send(method, path, body)
+        """Sends the request again where the connection closed without a response: it must not start
+        an answer."""
+        connection = await self._send_twice(method, path, body)
         try:
             pieces, num_bytes = [], 0
             while piece := await connection.read():
@@ -98,12 +100,13 @@ class HttpClient:
     async def stream(
         self, method: str, path: str, body: bytes = b""
     ) -> AsyncGenerator["ResponseStream", None]:
-        """Leaving the block before the end of the response closes the connection, which makes the
-        engine stop generating."""
+        """The request is sent once: an engine that hangs up may have begun to answer it. Leaving
+        the block before the end of the response closes the connection, which makes the engine stop
+        generating."""
         first_silence_s = self._silence_s if self._num_streams else self._first_silence_s
         self._num_streams += 1
         try:
-            connection = await self._send(method, path, body, first_silence_s)
+            connection = await self._send(method, path, body, first_silence_s, SETTLED_S)
             try:
                 yield connection
             finally:
@@ -115,27 +118,42 @@ class HttpClient:
         while self._idle:
             self._idle.pop().abort()
 
+    async def _send_twice(self, method: str, path: str, body: bytes) -> "_Connection":
+        try:
+            return await self._send(method, path, body, self._silence_s)
+        except _NoResponse:
+            self.close()  # the other idle connections are as old
+            return await self._send(method, path, body, self._silence_s)
+
     async def _send(
-        self, method: str, path: str, body: bytes, first_silence_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        first_silence_s: float,
+        min_idle_s: float = 0.0,
     ) -> "_Connection":
-        silence_s = self._silence_s
-        first_silence_s = silence_s if first_silence_s is None else first_silence_s
         request = self._head(method, path, len(body)) + body
-        while (connection := self._take_idle()) is not None:
-            try:
-                await connection.send(request, silence_s, first_silence_s)
-            except _NoResponse:
-                continue  # the engine has closed this idle connection: see STALE_S
-            return connection
-        connection = await self._connect()
-        await connection.send(request, silence_s, first_silence_s)
+        connection = self._take_idle(min_idle_s) or await self._connect()
+        await connection.send(request, self._silence_s, first_silence_s)
         return connection
 
-    def _take_idle(self) -> "_Connection | None":
+    def _take_idle(self, min_idle_s: float) -> "_Connection | None":
+        """Returns an idle connection that the engine has not closed, as far as this machine knows:
+        on a closed one no byte would be sent."""
+        too_fresh: list[_Connection] = []
         while self._idle:
-            if (connection := self._idle.pop()).is_reusable:
-                return connection
-        return None
+            connection = self._idle.pop()
+            if not connection.is_reusable or connection.has_input():
+                connection.abort()
+            elif connection.idle_s() < min_idle_s:
+                too_fresh.append(connection)
+            else:
+                break
+        else:
+            connection = None
+        self._idle += reversed(too_fresh)
+        return connection
 
     def _head(self, method: str, path: str, num_bytes: int) -> bytes:
         address = self._address
@@ -192,8 +210,7 @@ class ResponseStream(Protocol):
 
 
 class _NoResponse(EngineDown):
-    """The connection closed at once, before the first byte of the response: the request may be
-    sent again."""
+    """The connection closed before the first byte of the response."""
 
 
 class _Connection(asyncio.Protocol):
@@ -219,11 +236,21 @@ class _Connection(asyncio.Protocol):
         self._failure: EngineDown | EngineLost | None = None
         self._silence_s = self._first_silence_s = first_silence_s
         self._later_silence_s = silence_s
-        self._received_at = self._sent_at = self._loop.time()
+        self._received_at = self._loop.time()
 
     @property
     def is_reusable(self) -> bool:
         return self._is_open and self._is_complete and self._keeps_alive and not self._pieces
+
+    def idle_s(self) -> float:
+        return self._loop.time() - self._received_at
+
+    def has_input(self) -> bool:
+        """Whether something came without a request, which on an idle connection is its end. Asks
+        the system: the event loop may not have noticed it yet."""
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     async def send(self, request: bytes, silence_s: float, first_silence_s: float) -> None:
         """Sends a request and waits for the response headers."""
@@ -293,8 +320,7 @@ class _Connection(asyncio.Protocol):
     def _failure_kind(self) -> type[EngineDown | EngineLost]:
         if self.status:
             return EngineLost
-        is_stale = not self._num_bytes and self._loop.time() - self._sent_at < STALE_S
-        return _NoResponse if is_stale and not self._is_open else EngineDown
+        return EngineDown if self._is_open or self._num_bytes else _NoResponse
 
     def _check_silence(self) -> None:
         left_s = self._received_at + self._silence_s - self._loop.time()

@@ -26,6 +26,11 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Raised by msgspec for JSON that is malformed, not UTF-8, or too deep."""
 UNREADABLE_ANSWER = "The engine sent something unreadable in its answer. Try again in a moment."
 
+TOO_LONG = (
+    "This model's maximum context length is exceeded. Shorten the message, or begin a new "
+    "conversation."
+)
+"""Programs look for its first words, and shorten what they send."""
 TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 TOO_LONG_WORDS = ("context length", "context size", "context window", "maximum model length")
 
@@ -118,7 +123,7 @@ def _refusal(problem: Problem) -> HitsendError:
         words in problem.message.lower() for words in TOO_LONG_WORDS
     )
     if is_too_long:
-        return PromptTooLong("The message does not fit the model's window.", param="messages")
+        return PromptTooLong(TOO_LONG, param="messages")
     return Refused("The engine refused the request. An administrator finds the reason in the log.")
 
 

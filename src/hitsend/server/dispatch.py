@@ -47,6 +47,7 @@ from hitsend.server.call import (
 from hitsend.server.edge.allowed_hosts import AllowedHosts
 from hitsend.server.edge.compression import compress
 from hitsend.server.edge.connection import REFUSAL
+from hitsend.server.edge.cross_origin import ROOT, CrossOrigin
 from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.server.edge.request_id import request_id_of
 from hitsend.server.edge.request_log import CLIENT_CLOSED, HUNG_UP, LoggedRoute
@@ -69,20 +70,27 @@ RETRY_AFTER_S = 1.0
 
 
 def build_asgi_app(app: App) -> Starlette:
-    hosts, headers = AllowedHosts(app.services.settings), SecurityHeaders(app.services.settings)
+    settings = app.services.settings
+    hosts, headers = AllowedHosts(settings), SecurityHeaders(settings)
+    origins = CrossOrigin(settings)
     asgi_app = Starlette(
         routes=[
-            *(_http_route(endpoint, app, hosts, headers) for endpoint in ROUTES),
+            *(_http_route(endpoint, app, hosts, headers, origins) for endpoint in ROUTES),
             *(_socket_route(endpoint, app, hosts, headers) for endpoint in SOCKETS),
+            *([_preflight_route(hosts, headers, origins)] if settings.cors_origins else []),
         ],
-        exception_handlers={HTTPException: partial(_refuse_unknown_route, headers)},
+        exception_handlers={HTTPException: partial(_refuse_unknown_route, headers, origins)},
     )
     asgi_app.router.redirect_slashes = False  # such a redirect would bypass `handle`
     return asgi_app
 
 
 def _http_route(
-    endpoint: Endpoint, app: App, hosts: AllowedHosts, headers: SecurityHeaders
+    endpoint: Endpoint,
+    app: App,
+    hosts: AllowedHosts,
+    headers: SecurityHeaders,
+    origins: CrossOrigin,
 ) -> Route:
     async def handle(request: Request) -> Response:
         try:
@@ -97,10 +105,28 @@ def _http_route(
         except Exception:
             log.exception("%s %s failed", endpoint.method, endpoint.path)
             response = _error_response(HitsendError(BROKEN), request)
+        origins.add_headers(request, response)
         return headers.add(await compress(response, request), request_id_of(request.scope))
 
     route = LoggedRoute(endpoint.path, handle)
     return Route(endpoint.path, route, methods=[endpoint.method], name=endpoint.summary)
+
+
+def _preflight_route(hosts: AllowedHosts, headers: SecurityHeaders, origins: CrossOrigin) -> Route:
+    """Answers a browser that asks whether a page of another origin may call `/v1`."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            hosts.check(request)
+            _check_room(request)
+            response = origins.answer_preflight(request)
+        except HitsendError as error:
+            response = _error_response(error, request)
+        origins.add_headers(request, response)
+        return headers.add(response, request_id_of(request.scope))
+
+    path = ROOT + "{path:path}"
+    return Route(path, LoggedRoute(path, handle), methods=["OPTIONS"])
 
 
 async def _call_route(endpoint: Endpoint, request: Request, app: App) -> Response:
@@ -190,7 +216,7 @@ async def _deny_socket(websocket: WebSocket, error: HitsendError, headers: Secur
 
 
 async def _refuse_unknown_route(
-    headers: SecurityHeaders, request: Request, error: Exception
+    headers: SecurityHeaders, origins: CrossOrigin, request: Request, error: Exception
 ) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
@@ -198,7 +224,9 @@ async def _refuse_unknown_route(
     else:
         refusal = NotFound("There is nothing at this address.")
     log.info("%s of no route: %d", request.method, error.status_code)
-    return headers.add(_error_response(refusal, request), request_id_of(request.scope))
+    response = _error_response(refusal, request)
+    origins.add_headers(request, response)
+    return headers.add(response, request_id_of(request.scope))
 
 
 def _error_response(error: HitsendError, request: HTTPConnection) -> Response:

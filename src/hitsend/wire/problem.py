@@ -7,6 +7,7 @@ from hitsend.errors import (
     HitsendError,
     NotAllowed,
     NotFound,
+    PromptTooLong,
     Refused,
     TokenExpired,
     TokenInvalid,
@@ -65,8 +66,12 @@ def error_from_failure(failure: TurnFailed) -> HitsendError:
 
 def error_from_code(code: str, message: str, retry_after_s: float | None = None) -> HitsendError:
     """An unknown code gives a HitsendError, the class for bugs."""
-    return ERROR_CLASSES.get(code, HitsendError)(message, retry_after_s=retry_after_s)
+    kind = ERROR_CLASSES.get(code, HitsendError)
+    return kind(message, param=PARAMS.get(kind), retry_after_s=retry_after_s)
 
+
+PARAMS: dict[type[HitsendError], str] = {PromptTooLong: "messages", UnknownModel: "model"}
+"""The field that an error is about, where its class alone says so."""
 
 ERROR_CLASSES: dict[str, type[HitsendError]] = {
     kind.code: kind

@@ -1,7 +1,9 @@
 """The thin HTTP client, against a server that misbehaves in many ways."""
 
 import asyncio
+import socket
 import ssl
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -218,7 +220,7 @@ async def test_connections_are_reused_unless_the_engine_closed_them(
 
 
 class Ghost:
-    """Answers the first request of a connection, and treats later ones as told."""
+    """Answers the first request of a connection, and reads later ones without answering them."""
 
     def __init__(self, close_after_s: float | None) -> None:
         self.num_requests = 0
@@ -245,33 +247,83 @@ class Ghost:
         self.num_requests += 1
 
 
-@pytest.mark.parametrize(
-    ("close_after_s", "num_sent", "words"),
-    [(None, 2, "silent for 0.3 s"), (0.2, 2, "hung up"), (0.0, 3, "")],
-)
-async def test_a_request_is_sent_again_only_if_the_connection_closed_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-    close_after_s: float | None,
-    num_sent: int,
-    words: str,
-) -> None:
-    monkeypatch.setattr("hitsend.engine.http.STALE_S", 0.1)
+@asynccontextmanager
+async def haunted(close_after_s: float | None) -> AsyncGenerator[tuple[HttpClient, Ghost], None]:
     ghost = Ghost(close_after_s)
     server = await asyncio.start_server(ghost.serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     http = HttpClient(parse_address(f"http://{host}:{port}"), silence_s=0.3)
     assert (await http.request("POST", "/", b"")).body == b"ok"
-    if words:
-        with pytest.raises(EngineDown, match=words):
-            await http.request("POST", "/", b"")
-    else:
-        assert (await http.request("POST", "/", b"")).body == b"ok"
-    assert ghost.num_requests == num_sent
+    yield http, ghost
     http.close()
     server.close()
     for connection in ghost.connections:
         connection.cancel()
     await asyncio.wait(ghost.connections, timeout=5)
+
+
+@pytest.mark.parametrize(
+    ("close_after_s", "words"),
+    [(None, "silent for 0.3 s"), (0.2, "hung up"), (0.0, "hung up")],
+)
+async def test_what_starts_an_answer_is_never_sent_twice_once_a_byte_was_sent(
+    monkeypatch: pytest.MonkeyPatch, close_after_s: float | None, words: str
+) -> None:
+    monkeypatch.setattr("hitsend.engine.http.SETTLED_S", 0.0)
+    async with haunted(close_after_s) as (http, ghost):
+        with pytest.raises(EngineDown, match=words):
+            await read_all(http)
+        assert ghost.num_requests == 2
+
+
+async def test_a_connection_that_was_used_a_moment_ago_starts_no_answer() -> None:
+    """The engine may close it without having said so: then nobody could tell what it has read."""
+    async with haunted(0.0) as (http, ghost):
+        assert await read_all(http) == b"ok"
+        assert ghost.num_requests == 2
+        assert len(ghost.connections) == 2
+
+
+async def test_other_requests_are_sent_again_where_the_connection_closed() -> None:
+    async with haunted(0.0) as (http, ghost):
+        assert (await http.request("POST", "/", b"")).body == b"ok"
+        assert ghost.num_requests == 3
+
+
+async def test_they_are_not_sent_again_after_a_silence() -> None:
+    async with haunted(None) as (http, ghost):
+        with pytest.raises(EngineDown, match="silent"):
+            await http.request("POST", "/", b"")
+        assert ghost.num_requests == 2
+
+
+def answer_once_and_close(
+    listener: socket.socket, may_close: threading.Event, has_closed: threading.Event
+) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        may_close.wait(5)
+    has_closed.set()
+
+
+async def test_a_connection_that_the_engine_closed_is_not_used_though_no_event_said_so() -> None:
+    """The event loop is kept from noticing the end of the idle connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        http = HttpClient(parse_address("http://{}:{}".format(*listener.getsockname())))
+        for _ in range(2):
+            may_close, has_closed = threading.Event(), threading.Event()
+            thread = threading.Thread(
+                target=answer_once_and_close, args=(listener, may_close, has_closed)
+            )
+            thread.start()
+            async with asyncio.timeout(5):
+                assert (await http.request("POST", "/", b"")).body == b"ok"
+            may_close.set()
+            assert has_closed.wait(5)
+            thread.join()
+        http.close()
 
 
 @pytest.mark.parametrize("beginning", [b"", STREAM_HEAD])

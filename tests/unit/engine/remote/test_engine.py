@@ -341,8 +341,8 @@ def problem(status: str, message: str, code: str | None = None, **headers: str) 
     [
         (problem("401 Unauthorized", "bad key"), EngineDown, "HITSEND_ENGINE_KEY"),
         (problem("404 Not Found", "The model `x` does not exist"), UnknownModel, "no model"),
-        (problem("400 Bad Request", "", "context_length_exceeded"), PromptTooLong, "not fit"),
-        (problem("400 Bad Request", "maximum context length is 9"), PromptTooLong, "not fit"),
+        (problem("400 Bad Request", "", "context_length_exceeded"), PromptTooLong, "maximum"),
+        (problem("400 Bad Request", "maximum context length is 9"), PromptTooLong, "maximum"),
         (problem("400 Bad Request", "top_k is unknown."), Refused, "refused the request"),
         (problem("429 Too Many", "slow down", Retry_After="7"), EngineDown, "busy"),
         (problem("503 Unavailable", "loading"), EngineDown, "busy"),
