@@ -49,6 +49,7 @@ prompts: dev ## What real models make of our prompts, checked: make prompts ARGS
 	$(BIN)/python -m scripts.check_prompts $(ARGS)
 
 bench: dev ## Measure through the front door; the benches are listed in docs/performance.md
+	-@$(SETUP) chromium
 	$(BIN)/python -m bench
 
 generate: dev ## Write the checked-in files that are made from code

@@ -114,11 +114,11 @@ def fetch_small_model() -> None:
 
 
 def chromium() -> None:
-    """The browser the browser tests drive."""
+    """The browser that the browser tests and `bench.page` drive."""
     if any(map(shutil.which, ("chromium", "google-chrome"))):
         return
     if os.getuid() != 0 or not shutil.which("apt-get"):
-        stop("The browser tests need Chromium on PATH: install the package `chromium`.")
+        stop("Chromium is needed on PATH: install the package `chromium`.")
     tell("Installing Chromium")
     subprocess.run(["apt-get", "update"], check=True)
     subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "chromium"], check=True)

@@ -21,7 +21,8 @@ LogFormat: TypeAlias = Literal["text", "json"]
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 TURN_ID: ContextVar[str] = ContextVar("turn_id", default="")
-"""Tasks inherit both from the task that starts them."""
+TURN_TRACE_ID: ContextVar[str] = ContextVar("turn_trace_id", default="")
+"""Tasks inherit all three from the task that starts them."""
 
 
 @contextmanager
@@ -106,8 +107,12 @@ def _one_line(message: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
 
 
-def _ids() -> tuple[tuple[str, str], tuple[str, str]]:
-    return ("request", REQUEST_ID.get()), ("turn", TURN_ID.get())
+def _ids() -> tuple[tuple[str, str], ...]:
+    return (
+        ("request", REQUEST_ID.get()),
+        ("turn", TURN_ID.get()),
+        ("turn_trace", TURN_TRACE_ID.get()),
+    )
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -123,12 +123,14 @@ async def test_a_bug_in_an_answer_is_logged_with_its_request_and_turn(
     assert CANARY not in log.written.getvalue()
 
 
-async def test_the_line_of_a_send_names_its_turn(world: World, log: Log) -> None:
+async def test_the_line_of_a_send_names_its_turn_and_its_trace(world: World, log: Log) -> None:
     ada = await world.someone("ada")
+    ada.http.headers["x-oai-turn-trace-id"] = "trace-7"
     stream = await ada.send(f"!script\n{CANARY}")
     await ada.http.get("/backend-api/me")
-    assert log.of_route(SEND)["turn_id"] == stream.turn_id
-    assert "turn_id" not in log.of_route("/backend-api/me")
+    line = log.of_route(SEND)
+    assert (line["turn_id"], line["turn_trace_id"]) == (stream.turn_id, "trace-7")
+    assert not {"turn_id", "turn_trace_id"} & log.of_route("/backend-api/me").keys()
 
 
 async def test_no_credential_is_logged(world: World, log: Log) -> None:

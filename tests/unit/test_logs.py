@@ -8,7 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from hitsend.logs import REQUEST_ID, TURN_ID, JsonFormatter, TextFormatter, turn_in_log
+from hitsend.logs import (
+    REQUEST_ID,
+    TURN_ID,
+    TURN_TRACE_ID,
+    JsonFormatter,
+    TextFormatter,
+    turn_in_log,
+)
 
 CANARY = "canary"
 
@@ -68,8 +75,10 @@ async def test_a_task_has_the_ids_of_the_task_that_started_it(log: Log) -> None:
         ours.warning("working")
 
     TURN_ID.set("t2")
+    TURN_TRACE_ID.set("trace-2")
     await asyncio.create_task(work())
     assert "t2" in log.text
+    assert "trace-2" in log.text
 
 
 def test_facts_are_fields_of_their_own(objects: Log) -> None:

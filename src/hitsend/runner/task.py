@@ -90,7 +90,7 @@ class TurnTask:
             self._add(_failure(error))
         except Exception:
             # The last resort: a bug ends this turn, not the service.
-            log.exception("the turn failed: trace %s", self.log.turn_trace_id)
+            log.exception("the turn failed")
             self._add(_failure(BROKEN))
         self._end()
 

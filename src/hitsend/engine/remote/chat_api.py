@@ -7,6 +7,7 @@ are turned back into the text a model writes, so that one parser reads them from
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from hitsend.engine.contract import (
     GenerationStep,
@@ -59,6 +60,9 @@ class ChatDialect:
         """Only vLLM can be told to continue an answer. Other servers might start a new one."""
         self._http = http
         self._is_vllm = is_vllm
+
+    def default_sampling(self, model: str) -> UnsetType:
+        return UNSET
 
     async def encode(
         self,

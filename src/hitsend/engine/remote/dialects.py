@@ -5,6 +5,7 @@ from pathlib import PurePath
 from typing import Protocol
 
 import msgspec
+from msgspec import UnsetType
 
 from hitsend.engine.contract import (
     GenerationStep,
@@ -51,6 +52,10 @@ class Dialect(Protocol):
     @property
     def num_window_tokens(self) -> int | None:
         """The window of all its models, if the server reports one."""
+
+    def default_sampling(self, model: str) -> Sampling | UnsetType:
+        """Returns what is sent for settings that nobody chose. Unset where the server has its
+        own."""
 
     async def encode(
         self,

@@ -286,6 +286,7 @@ class RemoteEngine:
                 can_call_tools=dialect.can_call_tools,
                 has_next_token_probs=dialect.has_next_token_probs,
                 has_room_beside=True,
+                default_sampling=dialect.default_sampling(model.name),
                 is_default=model.name == default,
                 is_exact=self._parity.get(model.name),
             )

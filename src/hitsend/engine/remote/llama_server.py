@@ -20,7 +20,7 @@ from hitsend.engine.decoding import decode
 from hitsend.engine.http import HttpClient
 from hitsend.engine.idle_queue import IdleQueue
 from hitsend.engine.llama.completion import complete, prefill
-from hitsend.engine.llama.completion_request import completion_request
+from hitsend.engine.llama.completion_request import completion_request, default_sampling
 from hitsend.engine.llama.next_token_probs import NextTokenProbs
 from hitsend.engine.llama.prefill import Prefiller
 from hitsend.engine.llama.template import Properties, Template
@@ -58,6 +58,9 @@ class LlamaServerDialect:
         self._tokenizer = Tokenizer(http, GuessedVocabulary())
         self._template = RemoteTemplate(http, self._tokenizer, properties)
         self.can_call_tools = self._template.can_call_tools
+
+    def default_sampling(self, model: str) -> Sampling:
+        return default_sampling(model)
 
     async def encode(
         self,

@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 from cachetools import LRUCache
+from msgspec import UNSET, UnsetType
 
 from hitsend.engine import encoding
 from hitsend.engine.constraint import constrain
@@ -58,6 +59,9 @@ class VllmDialect:
     def __init__(self, http: HttpClient) -> None:
         self._http = http
         self._models: dict[str, VllmModel] = {}
+
+    def default_sampling(self, model: str) -> UnsetType:
+        return UNSET
 
     async def encode(
         self,

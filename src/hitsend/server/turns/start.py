@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from hitsend.errors import Refused
-from hitsend.logs import TURN_ID
+from hitsend.logs import TURN_ID, TURN_TRACE_ID
 from hitsend.send import Send
 from hitsend.server.app import App
 from hitsend.server.call import Call
@@ -40,13 +40,14 @@ class StartedTurn(NamedTuple):
 async def start_once(call: Call, send: Send) -> StartedTurn:
     """Starts the turn of a Send, or finds the one that the same key started. Limits apply only to
     new turns. Raises KeyReused, and everything that refuses a turn."""
-    app = call.app
+    app, trace_id = call.app, _read_trace_id(call)
+    TURN_TRACE_ID.set(trace_id)
     send = msgspec.structs.replace(
         send,
         key_id=call.identity.key_id,
         address=client_address(call.request),
         request_id=call.request_id,
-        turn_trace_id=_read_trace_id(call),
+        turn_trace_id=trace_id,
         warm_prefix=app.prewarm.redeem(app.secret, call.user_id, call.request.headers.get(CONDUIT)),
     )
     with record_refusals(app, call.identity):

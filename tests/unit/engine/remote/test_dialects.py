@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 import msgspec
 import pytest
+from msgspec import UNSET
 from tests.unit.engine.fake_server import (
     Handler,
     Request,
@@ -164,6 +165,21 @@ async def test_llama_server_receives_token_ids() -> None:
     assert answering["prompt"] == [ord(letter) for letter in "(user: hello)"]
     assert answering["n_predict"] == 777 - len("(user: hello)")
     assert (prefilling["prompt"], prefilling["n_predict"]) == (answering["prompt"], 0)
+
+
+async def test_the_sampling_that_llama_server_receives_unasked_is_known_before() -> None:
+    async with engine_on(llama_server) as (engine, server):
+        known = (await engine.resolve("auto")).default_sampling
+        await answer_of(engine)
+    assert isinstance(known, Sampling)
+    (sent,) = (request.json for request in server.requests_to("/completion"))
+    assert {name: sent[name] for name in known.explicit} == known.explicit
+    assert known.temperature is not None
+
+
+async def test_only_vllm_knows_its_own_sampling() -> None:
+    async with engine_on(VllmServer()) as (engine, _):
+        assert (await engine.resolve("auto")).default_sampling is UNSET
 
 
 @pytest.mark.parametrize(
