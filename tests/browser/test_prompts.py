@@ -1,4 +1,4 @@
-"""Administration of prompts: versions, comparisons and the log of changes."""
+"""Administration of prompts: versions, comparisons and the log of what administrators changed."""
 
 import re
 

@@ -7,7 +7,6 @@ their user id: another person's rows are not found.
 from hitsend.store.accounts import Accounts
 from hitsend.store.audit import NO_FILTER, AuditEntry, AuditFilter
 from hitsend.store.audit_events import COMMAND_LINE, SERVER, Actor
-from hitsend.store.change_log import ChangeLog
 from hitsend.store.conversations import Conversations
 from hitsend.store.feedback import AnswerFeedback
 from hitsend.store.folders import Folders
@@ -24,6 +23,7 @@ from hitsend.store.limit_rows import (
     UsageRow,
 )
 from hitsend.store.message_path import MessagePath
+from hitsend.store.recent_changes import RecentChanges
 from hitsend.store.rows import (
     AccountItem,
     AccountRole,
@@ -79,7 +79,7 @@ __all__ = [
     "Authenticator",
     "Budget",
     "Caller",
-    "ChangeLog",
+    "RecentChanges",
     "FinishedTurn",
     "Conversation",
     "ConversationItem",

@@ -7,11 +7,11 @@ from sqlalchemy import Connection, Select, and_, bindparam, exists, select, true
 from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.messages import Part, Text
-from hitsend.store.change_log import ChangeLog
 from hitsend.store.context_schema import exchanges
 from hitsend.store.conversations import FIND_VISIBLE, IS_VISIBLE, is_visible_to
 from hitsend.store.database import Database, reads
 from hitsend.store.prepared import Prepared, as_list, is_one_of
+from hitsend.store.recent_changes import RecentChanges
 from hitsend.store.rows import Exchange
 from hitsend.store.schema import conversations, messages
 
@@ -58,7 +58,7 @@ PUT_VECTOR = Prepared(
 class Exchanges:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.changes = ChangeLog()
+        self.changes = RecentChanges()
         """Changes of vectors, by conversation."""
 
     async def get(

@@ -13,11 +13,11 @@ from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, selec
 
 from hitsend.canonical import canonicalize
 from hitsend.errors import Conflict, NotFound, Refused
-from hitsend.store.change_log import ChangeLog
 from hitsend.store.context_schema import memories
 from hitsend.store.database import Database, reads
 from hitsend.store.erase_in_batches import erase_memories
 from hitsend.store.profiles import read_profile
+from hitsend.store.recent_changes import RecentChanges
 from hitsend.store.rows import Memory, MemoryOrigin, MemoryPage
 from hitsend.store.schema import conversations
 
@@ -48,7 +48,7 @@ class Memories:
     def __init__(self, database: Database, max_memories: int = MAX_MEMORIES) -> None:
         self._database = database
         self._max_memories = max_memories
-        self.changes = ChangeLog()
+        self.changes = RecentChanges()
         """Changes of memories and their vectors, by person."""
 
     @reads

@@ -27,7 +27,7 @@ from cachetools import LRUCache
 
 from hitsend.engine import Embedder
 from hitsend.errors import EngineDown
-from hitsend.store import ChangeLog
+from hitsend.store import RecentChanges
 
 MAX_QUESTION_CHARS = 1_000
 """Text pasted below a question says little about it."""
@@ -77,7 +77,7 @@ class VectorSource(NamedTuple):
     """The vectors of one person or one conversation."""
 
     owner_id: str
-    changes: ChangeLog
+    changes: RecentChanges
     load: Load
 
 

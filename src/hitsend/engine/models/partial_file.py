@@ -2,7 +2,7 @@
 
 A partial file is always the beginning of the complete one, from whichever source, so an
 interrupted download resumes. A file gets its final name only after its checksum was verified.
-`hub` and `wheels` do the downloading.
+`hub_download` and `wheel_download` do the downloading.
 """
 
 import asyncio

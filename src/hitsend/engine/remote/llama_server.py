@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 
 from hitsend.engine import encoding
+from hitsend.engine.beam_search.beam import BeamModel, beam_search
 from hitsend.engine.constraint import constrain
 from hitsend.engine.contract import (
     GenerationStep,
@@ -27,7 +28,6 @@ from hitsend.engine.llama.template import Properties, Template
 from hitsend.engine.llama.tokenizer import Tokenizer
 from hitsend.engine.llama.vocabulary import GuessedVocabulary
 from hitsend.engine.message_json import Json
-from hitsend.engine.search.beam import BeamModel, beam_search
 from hitsend.engine.upstream_errors import log_problem
 from hitsend.errors import Refused
 from hitsend.messages import AnswerRules, Message, Sampling, Tool

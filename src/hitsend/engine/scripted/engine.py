@@ -16,6 +16,7 @@ from itertools import accumulate
 import msgspec
 from cachetools import LRUCache
 
+from hitsend.engine.beam_search.beam import BeamModel, beam_search
 from hitsend.engine.contract import (
     EngineStatus,
     Finished,
@@ -43,7 +44,6 @@ from hitsend.engine.scripted.playback import (
 )
 from hitsend.engine.scripted.script import Script, parse_script
 from hitsend.engine.scripted.weights import SMALL, ScriptedWeights
-from hitsend.engine.search.beam import BeamModel, beam_search
 from hitsend.errors import Conflict, EngineDown, PromptTooLong, UnknownModel
 from hitsend.events import Span
 from hitsend.messages import (

@@ -1,10 +1,13 @@
-"""The tool with which a model runs Python."""
+"""The tool with which a model runs Python, and the runner that the settings ask for."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
+from hitsend.settings import Settings
+from hitsend.tools.code.monty import MontySandbox
 from hitsend.tools.code.runner import CodeRunner, Owner
+from hitsend.tools.code.sandbox import Limits
 from hitsend.tools.hosted_tool import Call, CallResult, HostedTool, hosted_tool
 
 DESCRIPTION = """\
@@ -13,6 +16,23 @@ the next run in this conversation. Use it for arithmetic, counting, dates, sorti
 """
 STOP_S = 10.0
 """For a program to be stopped, beyond the time it may run."""
+
+
+def build_code_runner(settings: Settings) -> CodeRunner | None:
+    """Starts nothing before the first program. Returns None if Python is turned off."""
+    if settings.python == "off":
+        return None
+    limits = Limits(
+        time_s=settings.python_time_s,
+        memory_bytes=settings.python_memory_bytes,
+        output_bytes=settings.python_output_bytes,
+    )
+    return CodeRunner(
+        MontySandbox(limits, settings.python_running),
+        limits,
+        max_running=settings.python_running,
+        max_interpreters=settings.python_kept,
+    )
 
 
 def build_run_python(runner: CodeRunner) -> HostedTool:

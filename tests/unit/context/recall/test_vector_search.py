@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitsend.context.recall.vector_search import BLOCK_ROWS, ExactSearch, Hit, Rows, VectorSource
-from hitsend.store import ChangeLog
+from hitsend.store import RecentChanges
 
 NUM_DIMENSIONS = 4
 ROW_BYTES = 4 * NUM_DIMENSIONS + sys.getsizeof("0")
@@ -36,7 +36,7 @@ class FakeSource:
 
     def __init__(self, content: dict[str, Vector], owner_id: str = "ada") -> None:
         self.content = content
-        self.changes = ChangeLog()
+        self.changes = RecentChanges()
         self.source = VectorSource(owner_id, self.changes, self.load)
         self.loads: list[int] = []
 
@@ -121,7 +121,7 @@ async def test_after_any_changes_a_search_equals_a_search_from_scratch(
     rounds: list[list[Edit]], query: Vector
 ) -> None:
     search, fake = ExactSearch(), FakeSource({})
-    fake.changes = ChangeLog(max_changes=6)
+    fake.changes = RecentChanges(max_changes=6)
     fake.source = VectorSource("ada", fake.changes, fake.load)
     for edits in rounds:
         for number, values in edits:

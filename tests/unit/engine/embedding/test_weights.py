@@ -23,7 +23,7 @@ from hitsend.engine.embedding.weights import (
 )
 from hitsend.engine.models.catalogue import Entry
 from hitsend.engine.models.gguf import read_header
-from hitsend.engine.models.wheels import WheelPart
+from hitsend.engine.models.wheel_download import WheelPart
 from hitsend.errors import EngineDown, ModelBroken
 from hitsend.settings import Settings
 

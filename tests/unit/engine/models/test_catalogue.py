@@ -14,7 +14,7 @@ from tests.unit.engine.models.tiny_gguf import TINY_GGUF
 
 from hitsend.engine.contract import Download
 from hitsend.engine.models.catalogue import Catalogue, Entry
-from hitsend.engine.models.wheels import WheelPart
+from hitsend.engine.models.wheel_download import WheelPart
 from hitsend.errors import Conflict, ModelBroken, UnknownModel
 
 HALF = len(TINY_GGUF) // 2

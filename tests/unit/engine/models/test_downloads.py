@@ -13,7 +13,7 @@ from tests.unit.engine.models.tiny_gguf import TINY_GGUF
 from hitsend.engine import Catalogue, Download, LlamaEngine
 from hitsend.engine.models.catalogue import Entry
 from hitsend.engine.models.weights import Weights
-from hitsend.engine.models.wheels import WheelPart
+from hitsend.engine.models.wheel_download import WheelPart
 from hitsend.errors import Conflict, UnknownModel
 from hitsend.settings import Settings
 

@@ -1,10 +1,10 @@
 """The log of recent changes."""
 
-from hitsend.store import ChangeLog
+from hitsend.store import RecentChanges
 
 
 def test_each_owner_sees_only_their_own_changes() -> None:
-    changes = ChangeLog()
+    changes = RecentChanges()
     changes.record("ada", ["a"])
     version = changes.version
     changes.record("ada", ["b", "c"])
@@ -16,7 +16,7 @@ def test_each_owner_sees_only_their_own_changes() -> None:
 
 
 def test_a_change_of_everything_returns_none() -> None:
-    changes = ChangeLog()
+    changes = RecentChanges()
     changes.record("ada", ["a"])
     changes.record("ada")
     assert changes.since(0, "ada") is None
@@ -24,7 +24,7 @@ def test_a_change_of_everything_returns_none() -> None:
 
 
 def test_a_version_older_than_the_log_returns_none() -> None:
-    changes = ChangeLog(max_changes=2)
+    changes = RecentChanges(max_changes=2)
     changes.record("ada", ["a", "b", "c"])
     assert changes.since(0, "ada") is None
     assert changes.since(0, "eve") is None

@@ -11,8 +11,8 @@ from tests.unit.engine.models.tiny_gguf import TINY_GGUF
 
 from hitsend.engine.contract import Download
 from hitsend.engine.models.catalogue import Catalogue, Entry
-from hitsend.engine.models.hub import HubName
-from hitsend.engine.models.wheels import WheelPart
+from hitsend.engine.models.hub_download import HubName
+from hitsend.engine.models.wheel_download import WheelPart
 from hitsend.errors import ModelBroken, UnknownModel
 
 NAME = "someone/models/tiny.gguf"

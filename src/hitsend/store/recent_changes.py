@@ -12,7 +12,7 @@ MAX_CHANGES = 10_000
 EVERYTHING = ""
 
 
-class ChangeLog:
+class RecentChanges:
     def __init__(self, max_changes: int = MAX_CHANGES) -> None:
         self._newest: deque[tuple[str, str]] = deque(maxlen=max_changes)
         self.version = 0

@@ -6,8 +6,8 @@ Tokens that may be the start of a stop string are held back until it is clear th
 import codecs
 from collections.abc import Sequence
 
+from hitsend.engine.beam_search.hypothesis import Choice, Hypothesis
 from hitsend.engine.contract import Candidate, Generated
-from hitsend.engine.search.hypothesis import Choice, Hypothesis
 from hitsend.messages import Alternative, Sampling, Token
 
 NEW_DECODER = codecs.getincrementaldecoder("utf-8")

@@ -18,9 +18,9 @@ from math import inf
 
 import msgspec
 
+from hitsend.engine.beam_search.beam_output import BeamOutput
+from hitsend.engine.beam_search.hypothesis import Hypothesis
 from hitsend.engine.contract import Finished, Generated, GenerationStep, NextTokens, Prefilled
-from hitsend.engine.search.beam_output import BeamOutput
-from hitsend.engine.search.hypothesis import Hypothesis
 from hitsend.messages import MAX_BEAM_TOKENS, Sampling, Usage
 
 NOTHING = Generated("", ())
