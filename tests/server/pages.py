@@ -16,7 +16,7 @@ from hitsend.engine import ScriptedEngine
 from hitsend.server.app import open_app
 from hitsend.server.serve import listen
 from hitsend.server.turns.socket.limits import SocketLimits
-from hitsend.server.turns.socket.sockets import Sockets
+from hitsend.server.turns.socket.open_sockets import OpenSockets
 from hitsend.settings import Settings
 from hitsend.sse import SseParser
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
@@ -214,7 +214,7 @@ async def open_world_with_limits(
     """A world whose sockets have these limits."""
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(settings, ScriptedEngine()))
-        app = replace(app, sockets=Sockets(limits))
+        app = replace(app, sockets=OpenSockets(limits))
         url = await stack.enter_async_context(listen(app))
         clients = await stack.enter_async_context(AsyncExitStack())
         yield World(app, url, clients)

@@ -19,7 +19,7 @@ from tests.server.world import Someone, World, message
 from websockets.exceptions import ConnectionClosed
 
 from hitsend.server.turns.socket.limits import SocketClose, SocketLimits
-from hitsend.server.turns.socket.sockets import Sockets
+from hitsend.server.turns.socket.open_sockets import OpenSockets
 from hitsend.server.turns.socket.transport import MAX_OUT_BYTES
 from hitsend.settings import Settings
 from hitsend.wire.socket import WindowSize
@@ -405,7 +405,7 @@ async def test_a_replaced_socket_is_closed(world: World) -> None:
 
 
 def test_a_socket_that_ends_late_unregisters_only_itself() -> None:
-    sockets = Sockets()
+    sockets = OpenSockets()
     old, new, newest = FakeSocket("old"), FakeSocket("new"), FakeSocket("newest")
     with ExitStack() as olds:
         olds.enter_context(sockets.register("ada", old))

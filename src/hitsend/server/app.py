@@ -35,7 +35,7 @@ from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.readiness import Readiness
 from hitsend.server.turns.autocomplete import Autocomplete
 from hitsend.server.turns.prewarm import Prewarm, keep_instructions_warm
-from hitsend.server.turns.socket.sockets import Sockets
+from hitsend.server.turns.socket.open_sockets import OpenSockets
 from hitsend.server.turns.stream import OpenStreams
 from hitsend.services import Services
 from hitsend.settings import Settings
@@ -78,7 +78,7 @@ class App:
     code: CodeRunner | None
     """None where Python is turned off."""
     pending_sign_ins: PendingSignIns = field(default_factory=PendingSignIns)
-    sockets: Sockets = field(default_factory=Sockets)
+    sockets: OpenSockets = field(default_factory=OpenSockets)
     latency_stats: LatencyStats = field(default_factory=LatencyStats)
     request_counter: RequestCounter = field(default_factory=RequestCounter)
     resume_limit: ResumeLimit = field(default_factory=ResumeLimit)

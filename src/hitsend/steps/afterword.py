@@ -1,9 +1,10 @@
 """Step 11, afterword: asks the model for a better title than the first words of the conversation,
 and whether the person stated a fact worth remembering.
 
-Where the engine has room, the title is written beside the answer, and checked again at its end;
-otherwise it is written after the answer, while the engine is idle. Nobody waits for an afterword,
-and its errors are dropped: nobody asked for it, and the conversation has a title already.
+Where the engine has room, the title is written beside the answer; one that does not fit the answer
+so far is checked again at its end. Otherwise it is written after the answer, while the engine is
+idle. Nobody waits for an afterword, and its errors are dropped: nobody asked for it, and the
+conversation has a title already.
 """
 
 import asyncio

@@ -96,9 +96,7 @@ export const chat: Words['chat'] = {
 	temporary: {
 		name: 'Temporärer Chat',
 		about:
-			'Er steht nicht in der Liste, benutzt und hinterlässt keine Erinnerungen und ist nach einem Tag weg.',
-		turnOn: 'Zum temporären Chat machen',
-		turnOff: 'Zum bleibenden Chat machen'
+			'Er steht nicht in der Liste, benutzt und hinterlässt keine Erinnerungen und ist nach einem Tag weg.'
 	},
 
 	share: {

@@ -101,9 +101,7 @@ export const chat = {
 
 	temporary: {
 		name: 'Temporary chat',
-		about: 'It is not in the list, uses and leaves no memory, and is gone after a day.',
-		turnOn: 'Make this a temporary chat',
-		turnOff: 'Make this a chat that stays'
+		about: 'It is not in the list, uses and leaves no memory, and is gone after a day.'
 	},
 
 	share: {

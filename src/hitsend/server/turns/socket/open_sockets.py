@@ -25,7 +25,7 @@ class OpenSocket(Protocol):
         """Sends what is left to send, and closes."""
 
 
-class Sockets:
+class OpenSockets:
     def __init__(self, limits: SocketLimits | None = None) -> None:
         self.limits = limits or SocketLimits()
         self.tickets = Tickets()
