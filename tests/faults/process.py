@@ -51,6 +51,9 @@ class Served:
         statm = Path(f"/proc/{self.process.pid}/statm").read_text()
         return int(statm.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1000
 
+    def num_files(self) -> int:
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
     def num_sockets(self) -> int:
         files = Path(f"/proc/{self.process.pid}/fd").iterdir()
         return sum(file.is_socket() for file in files)
