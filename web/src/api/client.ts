@@ -3,6 +3,8 @@ import { ApiError, HttpClient, readJson, TimedOut, Unreachable, type RequestOpti
 import type { TurnSocket } from './socket';
 import type * as wire from './wire';
 
+const SECOND_FACTOR = 'me/second-factor';
+
 export class Api extends HttpClient {
 	/** Turns can also be followed over this socket while it is open. */
 	socket: TurnSocket | null = null;
@@ -18,7 +20,15 @@ export class Api extends HttpClient {
 	checkFirstAccount = () => this.requestJson<wire.FirstAccountCheck>('GET', 'accounts/check');
 	createFirstAccount = (name: string, password: string, setupToken: string) =>
 		this.#signIn('accounts/first', { name, password, setup_token: setupToken });
-	signIn = (name: string, password: string) => this.#signIn('accounts/sign-in', { name, password });
+	/** Returns the second step where the password alone signs nobody in. */
+	signIn = async (name: string, password: string): Promise<wire.Me | wire.SecondStep> => {
+		const body = { name, password };
+		const response = await this.rawRequest('POST', 'accounts/sign-in', { body });
+		if (response.status === 202) return readJson<wire.SecondStep>(response);
+		return this.#useSession(await readJson(response));
+	};
+	finishSignIn = (proof: wire.SecondFactorProof) =>
+		this.#signIn('accounts/sign-in/second-factor', proof);
 	signUp = (invite: string, name: string, password: string) =>
 		this.#signIn('accounts/sign-up', { invite, name, password });
 	checkResetLink = (token: string) =>
@@ -29,8 +39,24 @@ export class Api extends HttpClient {
 
 	rename = async (name: string) =>
 		(await this.requestJson<Pick<wire.Me, 'user'>>('PATCH', 'me', { name })).user;
-	changePassword = (current: string, next: string) =>
-		this.change('POST', 'me/password', { current, new: next });
+	changePassword = (current: string, next: string, revokesKeys: boolean) =>
+		this.change('POST', 'me/password', { current, new: next, revokes_keys: revokesKeys });
+	/** Afterwards, what asks for the password is allowed for ten minutes. */
+	confirmPassword = (password: string) => this.change('POST', 'me/confirm', { password });
+	getSecondFactor = () => this.requestJson<wire.SecondFactorStatus>('GET', SECOND_FACTOR);
+	setUpAuthenticator = () =>
+		this.requestJson<wire.AuthenticatorSetup>('POST', `${SECOND_FACTOR}/authenticator/setup`);
+	/** Returns recovery codes with the first factor, and null with further ones. */
+	setAuthenticator = (token: string, code: string) =>
+		this.#requestCodes('PUT', 'authenticator', { token, code });
+	removeAuthenticator = () => this.change('DELETE', `${SECOND_FACTOR}/authenticator`);
+	setUpPasskey = () =>
+		this.requestJson<wire.PasskeySetup>('POST', `${SECOND_FACTOR}/passkeys/setup`);
+	addPasskey = (token: string, name: string, credential: unknown) =>
+		this.#requestCodes('POST', 'passkeys', { token, name, credential });
+	removePasskey = (id: string) => this.change('DELETE', `${SECOND_FACTOR}/passkeys/${id}`);
+	replaceRecoveryCodes = () => this.#requestCodes('POST', 'recovery-codes');
+	turnOffSecondFactor = () => this.change('DELETE', SECOND_FACTOR);
 	deleteAccount = (password: string) => this.change('DELETE', 'me', { password });
 	listResets = () => this.requestItems<wire.Reset>('me/password-resets');
 	markResetsSeen = () => this.change('POST', 'me/password-resets/seen');
@@ -38,7 +64,7 @@ export class Api extends HttpClient {
 	endSession = (id: string) => this.change('DELETE', `sessions/${id}`);
 
 	/** The person who is signed in, or null. */
-	async getMe(): Promise<wire.Me['user'] | null> {
+	async getMe(): Promise<wire.Me | null> {
 		const response = await this.rawRequest('GET', 'me');
 		return response.status === 401 ? null : this.#useSession(await readJson(response));
 	}
@@ -232,13 +258,22 @@ export class Api extends HttpClient {
 		return this.requestJson<wire.Profile>(method, 'user_system_messages', body);
 	}
 
-	async #signIn(path: string, body: unknown): Promise<wire.Me['user']> {
+	async #requestCodes(method: string, path: string, body?: unknown): Promise<string[] | null> {
+		const answer = await this.requestJson<wire.RecoveryCodes>(
+			method,
+			`${SECOND_FACTOR}/${path}`,
+			body
+		);
+		return answer.recovery_codes;
+	}
+
+	async #signIn(path: string, body: unknown): Promise<wire.Me> {
 		return this.#useSession(await readJson(await this.rawRequest('POST', path, { body })));
 	}
 
-	#useSession(me: wire.Me): wire.Me['user'] {
+	#useSession(me: wire.Me): wire.Me {
 		this.csrfToken = me.csrf_token ?? '';
-		return me.user;
+		return me;
 	}
 
 	/** Outlives the page, and is aborted by the next Send. */

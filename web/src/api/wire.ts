@@ -30,6 +30,13 @@ export type SendBody = gen.SendBody &
 	Required<Pick<gen.SendBody, 'messages' | 'parent_message_id' | 'model'>>;
 export type ResumeBody = Required<Omit<gen.ResumeBody, 'mode'>>;
 
+/** A second factor at sign-in: a code, or what the browser made with a passkey. */
+export interface SecondFactorProof {
+	method: gen.SecondStep['methods'][number];
+	code?: string;
+	credential?: unknown;
+}
+
 /** Query parameters of the list of conversations, which the server reads one by one. */
 export interface ConversationQuery {
 	offset: number;

@@ -2,7 +2,7 @@
 import { tick } from 'svelte';
 import type { Api } from '$/api/client';
 import { ApiError, Unreachable } from '$/api/http';
-import type { FirstAccountCheck, Me } from '$/api/wire';
+import type { FirstAccountCheck, Me, SecondFactorProof, SecondStep } from '$/api/wire';
 
 /** After this time without an answer the server counts as unreachable. */
 const TIMEOUT_MS = 8_000;
@@ -11,6 +11,10 @@ const KEPT_KEYS = new Set(['hitsend.preferences', 'hitsend.model']);
 
 export class Session {
 	user = $state.raw<Me['user'] | null>(null);
+	/** The password was right, and a second factor is asked for. */
+	secondStep = $state.raw<SecondStep | null>(null);
+	/** The server allows nothing until the person has set up a second factor. */
+	needsSecondFactor = $state(false);
 	/** Whether the first account has to be made, and how, as the server said last. */
 	firstAccount = $state.raw<FirstAccountCheck | null>(null);
 	state = $state<'checking' | 'unreachable' | 'no_accounts' | 'ready'>('checking');
@@ -36,13 +40,23 @@ export class Session {
 		return this.#checking;
 	}
 
-	createFirstAccount = (name: string, password: string, setupToken: string) =>
-		this.#enter(this.#api.createFirstAccount(name, password, setupToken));
+	async createFirstAccount(name: string, password: string, setupToken: string): Promise<void> {
+		this.#enter(await this.#api.createFirstAccount(name, password, setupToken));
+	}
 
-	signIn = (name: string, password: string) => this.#enter(this.#api.signIn(name, password));
+	async signIn(name: string, password: string): Promise<void> {
+		const answer = await this.#api.signIn(name, password);
+		if ('methods' in answer) this.secondStep = answer;
+		else this.#enter(answer);
+	}
 
-	signUp = (invite: string, name: string, password: string) =>
-		this.#enter(this.#api.signUp(invite, name, password));
+	async finishSignIn(proof: SecondFactorProof): Promise<void> {
+		this.#enter(await this.#api.finishSignIn(proof));
+	}
+
+	async signUp(invite: string, name: string, password: string): Promise<void> {
+		this.#enter(await this.#api.signUp(invite, name, password));
+	}
 
 	async rename(name: string): Promise<void> {
 		this.user = await this.#api.rename(name);
@@ -78,7 +92,7 @@ export class Session {
 			if (this.state === 'checking') this.state = 'unreachable';
 		}, TIMEOUT_MS);
 		try {
-			this.user = await this.#api.getMe();
+			this.#show(await this.#api.getMe());
 			if (this.user === null) this.firstAccount = await this.#api.checkFirstAccount();
 			const hasNoAccounts = this.user === null && this.firstAccount?.needs_first_account;
 			this.state = hasNoAccounts ? 'no_accounts' : 'ready';
@@ -90,9 +104,15 @@ export class Session {
 		}
 	}
 
-	async #enter(request: Promise<Me['user']>): Promise<void> {
-		this.user = await request;
+	#enter(me: Me): void {
+		this.#show(me);
+		this.secondStep = null;
 		this.state = 'ready';
+	}
+
+	#show(me: Me | null): void {
+		this.needsSecondFactor = me?.needs_second_factor ?? false;
+		this.user = me?.user ?? null;
 	}
 
 	/** Deletes the person's data from this browser. */

@@ -53,6 +53,9 @@ export const settings: Words['settings'] = {
 		nextRule: 'Mindestens 8 Zeichen.',
 		currentMissing: 'Gib dein jetziges Passwort ein.',
 		passwordWrong: 'Das ist nicht dein Passwort.',
+		revokeKeys: 'Auch meine API-Schlüssel löschen',
+		revokeKeysAbout:
+			'Falls jemand anders sie gesehen haben könnte. Programme, die sie benutzen, funktionieren dann nicht mehr.',
 		changePassword: 'Passwort ändern',
 		passwordChanged: 'Dein Passwort ist geändert. Deine anderen Browser sind abgemeldet.',
 		resets: {

@@ -39,6 +39,36 @@ export const signIn: Words['signIn'] = {
 			'Bitte die Administration dieses Servers um einen Link zum Zurücksetzen. Sie legt ihn in den Einstellungen unter „Personen“ an.',
 		forgotServer: 'Wer den Server betreibt, kann auch diesen Befehl benutzen:'
 	},
+	secondStep: {
+		title: 'Noch ein Schritt',
+		about: 'Dein Passwort stimmt. Zeige jetzt, dass du es bist.',
+		usePasskey: 'Passkey benutzen',
+		noPasskey:
+			'Es wurde kein Passkey benutzt. Versuche es noch einmal, oder wähle einen anderen Weg.',
+		code: 'Code aus deiner Authenticator-App',
+		codeHint: 'Sechs Ziffern. Sie wechseln jede halbe Minute.',
+		codeMissing: 'Gib den Code ein.',
+		recoveryCode: 'Wiederherstellungscode',
+		recoveryCodeHint: 'Einer von denen, die du aufbewahrt hast. Jeder gilt einmal.',
+		useRecoveryCode: 'Wiederherstellungscode benutzen',
+		hideRecoveryCode: 'Den Passkey benutzen',
+		useApp: 'Die App benutzen',
+		action: 'Weiter',
+		wrong: {
+			authenticator: 'Dieser Code stimmt nicht oder wurde schon benutzt. Warte auf den nächsten.',
+			recovery_code: 'Dieser Wiederherstellungscode stimmt nicht oder wurde schon benutzt.',
+			passkey: 'Dieser Passkey wurde nicht angenommen. Wähle einen anderen Weg.'
+		},
+		otherHosts: (hosts) => `Du hast Passkeys, die nur auf ${hosts} gelten.`,
+		back: 'Von vorn beginnen',
+		lost: 'Telefon und Wiederherstellungscodes verloren?',
+		lostAbout: 'Wer den Server betreibt, kann deinen zweiten Schritt mit diesem Befehl entfernen:'
+	},
+	setUp: {
+		title: 'Anmeldung in zwei Schritten einrichten',
+		about: 'Dieser Server verlangt das. Füge eine Authenticator-App oder einen Passkey hinzu.',
+		signOut: 'Abmelden'
+	},
 	reset: {
 		title: 'Ein neues Passwort wählen',
 		about: (name) =>

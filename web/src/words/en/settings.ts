@@ -52,6 +52,8 @@ export const settings = {
 		nextRule: 'At least 8 characters.',
 		currentMissing: 'Type the password you have now.',
 		passwordWrong: 'This is not your password.',
+		revokeKeys: 'Delete my API keys, too',
+		revokeKeysAbout: 'If somebody else may have seen them. Programs that use them stop working.',
 		changePassword: 'Change password',
 		passwordChanged: 'Your password is changed. Your other browsers are signed out.',
 		resets: {

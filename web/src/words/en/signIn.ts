@@ -37,6 +37,35 @@ export const signIn = {
 			'Ask an administrator of this server for a link to reset it. They make one in the settings, under People.',
 		forgotServer: 'Whoever runs the server can also use the command'
 	},
+	secondStep: {
+		title: 'One more step',
+		about: 'Your password was right. Now show that it is you.',
+		usePasskey: 'Use a passkey',
+		noPasskey: 'No passkey was used. Try again, or choose another way.',
+		code: 'Code from your authenticator app',
+		codeHint: 'Six digits. They change every half minute.',
+		codeMissing: 'Type the code.',
+		recoveryCode: 'Recovery code',
+		recoveryCodeHint: 'One of those you saved. Each works once.',
+		useRecoveryCode: 'Use a recovery code',
+		hideRecoveryCode: 'Use the passkey',
+		useApp: 'Use the app',
+		action: 'Continue',
+		wrong: {
+			authenticator: 'This code is wrong, or was used already. Wait for the next one.',
+			recovery_code: 'This recovery code is wrong, or was used already.',
+			passkey: 'This passkey was not accepted. Choose another way.'
+		},
+		otherHosts: (hosts: string) => `You have passkeys that only work on ${hosts}.`,
+		back: 'Start again',
+		lost: 'Lost your phone and your recovery codes?',
+		lostAbout: 'Whoever runs this server can remove your second step with the command'
+	},
+	setUp: {
+		title: 'Set up two-step sign-in',
+		about: 'This server requires it. Add an authenticator app or a passkey to go on.',
+		signOut: 'Sign out'
+	},
 	reset: {
 		title: 'Choose a new password',
 		about: (name: string) =>
