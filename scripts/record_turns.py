@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from hitsend import transcript
 from hitsend.events import (
@@ -15,7 +17,11 @@ from hitsend.events import (
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
+    ApprovalDecided,
+    ApprovalRequested,
     ContextBuilt,
+    FormAnswered,
+    FormShown,
     MemoriesChanged,
     MessageAdded,
     PromptEncoded,
@@ -30,7 +36,9 @@ from hitsend.events import (
     ToolCallArrived,
     ToolCallDropped,
     ToolCallStarted,
+    ToolProgressed,
     ToolReturned,
+    ToolStarted,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
@@ -38,7 +46,10 @@ from hitsend.events import (
 )
 from hitsend.messages import (
     Alternative,
+    Approval,
     ChangedMemory,
+    CitedSource,
+    Form,
     Message,
     Sampling,
     Seen,
@@ -60,6 +71,9 @@ CONVERSATION = "0b9e4f6e-3c55-4f7c-8f5a-6a1d2c3b4e02"
 QUESTION = "a2d7c1b4-9e8f-4d6a-b5c3-7f8e9d0c1b03"
 ANSWER = "c4b3a2d1-0f9e-4c8b-a7d6-5e4f3c2b1a04"
 EARLIER = "d5c4b3a2-1e0f-4b9a-86c7-4d5e6f7a8b05"
+FIRST_RESULT = "e6d5c4b3-2f1a-4cab-97d8-5e6f7a8b9c06"
+SECOND_RESULT = "f7e6d5c4-3a2b-4dbc-88e9-6f7a8b9cad07"
+LAST_ANSWER = "a8f7e6d5-4b3c-4ecd-99fa-7a8b9cadbe08"
 MODEL = "smollm2-135m"
 
 Events = Iterable[AnyEvent]
@@ -162,6 +176,68 @@ def tools_as_written() -> Events:
     yield TurnFinished("length")
 
 
+def tools_of_ours() -> Events:
+    """Two calls that hitsend runs side by side: one prints, one asks the person twice. The answer
+    goes on with their results."""
+    yield from opening_events("What is 6 times 7? Then send it to Ann.")
+    yield from text_events("One moment.")
+    yield ToolCallStarted("call_1", "run_python", is_hosted=True)
+    yield ToolArgumentsArrived("call_1", '{"code": "print(6*7)"}')
+    printed = ToolCall("call_1", "run_python", '{"code": "print(6*7)"}', is_hosted=True)
+    yield ToolCallArrived(printed)
+    posted = ToolCall("call_2", "post__send", '{"to": "Ann"}', is_hosted=True)
+    yield ToolCallArrived(posted)
+    yield AnswerFinished(ANSWER, "tool_calls", Usage(12, 8, 30, 0.4, 21.5, 300.0))
+    first = ToolResult("call_1", "", tool="run_python", progress="")
+    second = ToolResult("call_2", "", tool="post__send", server="Post", progress="")
+    yield ToolStarted(FIRST_RESULT, ANSWER, first)
+    yield ToolStarted(SECOND_RESULT, FIRST_RESULT, second)
+    yield ApprovalRequested("call_2", "writes")
+    yield ToolProgressed("call_1", "4")
+    yield ToolProgressed("call_1", "2\n")
+    yield ApprovalDecided("call_2", "conversation")
+    yield ToolReturned(replace(first, output="42\n", progress=UNSET))
+    form = Form("form_1", "Which Ann?", '{"type":"object","properties":{"name":{"type":"string"}}}')
+    yield FormShown("call_2", form)
+    yield FormAnswered("call_2", "form_1", "accept")
+    returned = replace(
+        second,
+        output="Sent.",
+        progress=UNSET,
+        approval=Approval("writes", "conversation"),
+        form=replace(form, action="accept"),
+        is_untrusted=True,
+        sources=(CitedSource("Post", "https://post.example/1"),),
+    )
+    yield ToolReturned(returned)
+    yield AnswerStarted(LAST_ANSWER, SECOND_RESULT, MODEL)
+    yield from text_events("It", " is 42, and Ann knows.")
+    yield AnswerFinished(LAST_ANSWER, "stop", Usage(60, 40, 2, 0.4, 21.5, 20.0))
+    yield TurnFinished("stop")
+
+
+def waits_for_the_person() -> Events:
+    """Nobody allows the call in time, and the turn ends."""
+    yield from opening_events("Send it to Ann.")
+    yield ToolCallArrived(ToolCall("call_1", "send", '{"to": "Ann"}', is_hosted=True))
+    yield AnswerFinished(ANSWER, "tool_calls", Usage(12, 8, 30, 0.4, 21.5, 300.0))
+    yield ToolStarted(FIRST_RESULT, ANSWER, ToolResult("call_1", "", tool="send", progress=""))
+    yield ApprovalRequested("call_1", "untrusted")
+    yield ApprovalDecided("call_1", "expired")
+    yield TurnFinished("tool_calls")
+
+
+def interrupted_in_tool() -> Events:
+    """The server stopped while a call was running."""
+    yield from opening_events("Count to ten.")
+    yield ToolCallArrived(ToolCall("call_1", "run_python", '{"code": "count()"}', is_hosted=True))
+    yield AnswerFinished(ANSWER, "tool_calls", Usage(12, 8, 30, 0.4, 21.5, 300.0))
+    result = ToolResult("call_1", "", tool="run_python", progress="")
+    yield ToolStarted(FIRST_RESULT, ANSWER, result)
+    yield ToolProgressed("call_1", "1\n2\n")
+    yield TurnFinished("interrupted")
+
+
 def title() -> Events:
     """A better title comes in the middle of the answer, and what deltas carry survives it."""
     yield from opening_events("How do I boil an egg?", title="How do I boil an egg?")
@@ -176,7 +252,7 @@ def remembered() -> Events:
     start, built, *rest = opening_events("Remember that I bake.")
     seen = Seen(memories=("m1", "m2"), prompts=(UsedPrompt("system", 1),))
     yield start
-    yield msgspec.structs.replace(built, seen=seen)
+    yield replace(built, seen=seen)
     yield from rest[:-2]
     yield MemoriesChanged((ChangedMemory("m3", "added"),))
     yield from rest[-2:]
@@ -200,7 +276,7 @@ def asked_for() -> Events:
 def variant() -> Events:
     """Another answer to a message that is there already."""
     start, *_, answer, read = opening_events("")
-    yield msgspec.structs.replace(start, action="variant")
+    yield replace(start, action="variant")
     yield TurnAccepted()
     yield answer
     yield read
@@ -211,12 +287,12 @@ def variant() -> Events:
 def continued() -> Events:
     """More of an answer that was cut short in the middle of a word: a message below it."""
     start, *_, answer, read = opening_events("")
-    yield msgspec.structs.replace(start, action="continue")
+    yield replace(start, action="continue")
     yield ContextBuilt((Section("system", 1, 21), Section("user", 1, 20), Section("answer", 1, 9)))
     spans = (Span("template", -1, 3), Span("system", 0, 5), Span("user", 1, 4))
     yield PromptEncoded(15, 8192, 0, True, (*spans, Span("answer", 2, 3)))
     yield TurnAccepted()
-    yield msgspec.structs.replace(answer, parent_id=EARLIER)
+    yield replace(answer, parent_id=EARLIER)
     yield read
     yield from with_first_word(text_events("ha", "lf", " past", " ten."))
     yield from end_events(4)
@@ -248,7 +324,7 @@ def warmed() -> Events:
 
 def with_first_word(arrivals: Iterator[AnyEvent]) -> Iterator[AnyEvent]:
     """Adds `first_word_ms` to the first arrival, as the runner does."""
-    yield msgspec.structs.replace(next(arrivals), first_word_ms=31.5)
+    yield replace(next(arrivals), first_word_ms=31.5)
     yield from arrivals
 
 
@@ -265,7 +341,7 @@ def long() -> Events:
 def searched() -> Events:
     """An answer of a beam search, truncated for lack of room."""
     start, *rest = opening_events("Finish: the quick brown")
-    yield msgspec.structs.replace(start, sampling=Sampling(policy="beam", max_tokens=3))
+    yield replace(start, sampling=Sampling(policy="beam", max_tokens=3))
     yield from rest
     yield from text_events(" fox", " jumps", " over")
     usage = Usage(
@@ -309,6 +385,9 @@ RECORDED = (
     failed_before_answering,
     tools,
     tools_as_written,
+    tools_of_ours,
+    waits_for_the_person,
+    interrupted_in_tool,
     title,
     remembered,
     asked_for,

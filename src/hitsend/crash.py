@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-Point: TypeAlias = Literal[
+MessagePoint: TypeAlias = Literal[
     "inserted",
     "accepted",
     "before-first-delta",
@@ -17,6 +17,10 @@ Point: TypeAlias = Literal[
     "mid-commit",
     "after-final",
 ]
+"""Passed by every message."""
+ToolPoint: TypeAlias = Literal["in-tool", "tools-ended"]
+"""Passed where the model calls a tool."""
+Point: TypeAlias = MessagePoint | ToolPoint
 
 POINT = os.environ.get("HITSEND_CRASH_AT")
 

@@ -14,7 +14,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.messages import (
+    ApprovalDecision,
+    ApprovalReason,
     ChangedMemory,
+    Form,
+    FormAction,
     Message,
     Sampling,
     Seen,
@@ -64,6 +68,8 @@ class TurnStarted(Event, frozen=True):
     turn_trace_id: str | UnsetType = UNSET
     """The client's id for the turn, or one of ours."""
     cluster_region: str | UnsetType = UNSET
+    features: tuple[str, ...] | UnsetType = UNSET
+    """What the person turned on for this message, such as `web`."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -82,6 +88,8 @@ class ContextBuilt(Event, frozen=True):
     sections: tuple[Section, ...]
     seen: Seen | None = None
     """None if the model sees only the newest messages."""
+    tools: tuple[str, ...] | UnsetType = UNSET
+    """The tools of ours that the model may call."""
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -119,7 +127,7 @@ class MessageAdded(Event, frozen=True):
 
 
 class AnswerStarted(Event, frozen=True):
-    """An empty answer was started."""
+    """An empty answer was started. After the results of tools, another one is."""
 
     message_id: str
     parent_id: str | None
@@ -176,6 +184,7 @@ class ToolCallStarted(Event, frozen=True):
 
     call_id: str
     tool: str
+    is_hosted: bool | UnsetType = UNSET
 
 
 class ToolArgumentsArrived(Event, frozen=True):
@@ -199,6 +208,52 @@ class ToolCallDropped(Event, frozen=True):
     """What the model wrote, if the call was never started."""
     call_id: str | UnsetType = UNSET
     """The call, if it was started."""
+
+
+class ToolStarted(Event, frozen=True):
+    """A call of a tool of ours begins: an empty message for its result was added."""
+
+    message_id: str
+    parent_id: str | None
+    result: ToolResult
+
+
+class ToolProgressed(Event, frozen=True):
+    """A tool reported something while it runs, such as what a program prints."""
+
+    call_id: str
+    text: str
+
+
+class ApprovalRequested(Event, frozen=True):
+    """The call waits until the person allows or refuses it."""
+
+    call_id: str
+    reason: ApprovalReason
+
+
+class ApprovalDecided(Event, frozen=True):
+    """The person allowed or refused the call, or did not answer in time."""
+
+    call_id: str
+    decision: ApprovalDecision
+    word: str = ""
+    """What the person said to a refused call."""
+
+
+class FormShown(Event, frozen=True):
+    """A tool asks the person something, and waits."""
+
+    call_id: str
+    form: Form
+
+
+class FormAnswered(Event, frozen=True):
+    """The person answered the form. What they wrote goes to the tool only."""
+
+    call_id: str
+    form_id: str
+    action: FormAction
 
 
 class ToolReturned(Event, frozen=True):
@@ -260,6 +315,12 @@ AnyEvent: TypeAlias = (
     | ToolArgumentsArrived
     | ToolCallArrived
     | ToolCallDropped
+    | ToolStarted
+    | ToolProgressed
+    | ApprovalRequested
+    | ApprovalDecided
+    | FormShown
+    | FormAnswered
     | ToolReturned
     | MemoriesChanged
     | AnswerFinished

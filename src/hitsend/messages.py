@@ -47,7 +47,12 @@ ApprovalReason: TypeAlias = Literal["writes", "untrusted"]
 """Why a person is asked before a call runs: it changes or sends something, or it does so after
 the model read text that strangers wrote, so that earlier permissions do not count."""
 
-ApprovalDecision: TypeAlias = Literal["once", "conversation", "always", "refused", "expired"]
+Verdict: TypeAlias = Literal["once", "conversation", "always", "refused"]
+"""A person allows a call: this one, this and later ones in the conversation, or all of them. Or
+the person refuses it."""
+ApprovalDecision: TypeAlias = Verdict | Literal["expired"]
+"""`expired`: nobody answered in time, and the turn ended. The call can still be decided, which
+begins another turn."""
 
 
 class Approval(msgspec.Struct, frozen=True):

@@ -1,13 +1,14 @@
 """A `Send` is a request as it came in; a `Turn` is a Send that was admitted."""
 
 import hashlib
+from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from hitsend.errors import TooLarge
 from hitsend.events import Action, TurnStarted
-from hitsend.messages import FREE, AnswerRules, Message, Sampling, Text, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Text, Tool, Verdict
 
 
 class WarmPrefix(msgspec.Struct, frozen=True):
@@ -21,6 +22,14 @@ class WarmPrefix(msgspec.Struct, frozen=True):
     num_new_tokens: int
     """The others were in the KV cache before the message was typed."""
     read_ms: float
+
+
+class CallVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A person's decision about one call."""
+
+    call_id: Annotated[str, Meta(min_length=1, max_length=100)]
+    decision: Verdict
+    word: Annotated[str, Meta(max_length=500)] = ""
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +63,12 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     """The address of the client."""
     request_id: str | UnsetType = UNSET
     turn_trace_id: str | UnsetType = UNSET
+    features: tuple[str, ...] | UnsetType = UNSET
+    """What the person turned on for this message, such as `web`. Unset for nothing."""
+    time_zone: str | UnsetType = UNSET
+    """The person's, as an IANA name."""
+    verdicts: tuple[CallVerdict, ...] | UnsetType = UNSET
+    """What the person decided about calls that a turn before this one left undecided."""
     warm_prefix: WarmPrefix | None = msgspec.field(default=None, name="warmth")
     """NOTE: `fingerprint` hashes the encoded names, so they stay the same across upgrades."""
 
@@ -77,6 +92,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
             address=None,
             request_id=UNSET,
             turn_trace_id=UNSET,
+            time_zone=UNSET,
             warm_prefix=None,
         )
         return hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
@@ -94,6 +110,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     num_window_tokens: int
     has_room_beside: bool = False
     """Whether the engine may write a title while it answers."""
+    can_call_tools: bool = False
     sampling: Sampling
     weights_sha256: str | UnsetType = UNSET
     cluster_region: str | UnsetType = UNSET
@@ -121,6 +138,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
             request_id=self.send.request_id,
             turn_trace_id=self.send.turn_trace_id,
             cluster_region=self.cluster_region,
+            features=self.send.features,
         )
 
     @property

@@ -1,6 +1,6 @@
 """The services that a turn uses. `server/app.py` builds them once; tests build their own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hitsend.background import Background
 from hitsend.context.recall import Recall
@@ -8,6 +8,7 @@ from hitsend.engine import Engine
 from hitsend.prompts.picker import PromptPicker
 from hitsend.settings import Settings
 from hitsend.store import Store
+from hitsend.tools import Questions, Toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,5 @@ class Services:
     background: Background
     idle_work: Background
     """Work that waits until the engine is idle."""
+    toolbox: Toolbox = field(default_factory=Toolbox)
+    questions: Questions = field(default_factory=Questions)

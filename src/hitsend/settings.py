@@ -208,6 +208,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = True
     currency: Annotated[str, _help("Currency of token prices on the usage page.")] = "USD"
 
+    tool_rounds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=50,
+            description="How often a model may call tools in one answer. 0 turns all tools off.",
+        ),
+    ] = 6
+    tool_time_s: Annotated[
+        Seconds,
+        _help("Time that the tools of one answer may take together, without waiting for people."),
+    ] = 120.0
+    tool_output_bytes: Annotated[
+        int,
+        Meta(ge=1_000, le=10_000_000, description="Longest output of a tool that is kept."),
+    ] = 262_144
+    approval_wait_s: Annotated[
+        Seconds,
+        _help(
+            "How long an answer waits for a person to allow a call. Then it ends, and goes on when "
+            "the person has decided."
+        ),
+    ] = 600.0
     python: Annotated[
         Literal["monty", "off"],
         _help("What runs the Python that models write: Monty, a small safe Python, or nothing."),

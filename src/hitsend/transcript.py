@@ -16,8 +16,12 @@ from hitsend.events import (
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
+    ApprovalDecided,
+    ApprovalRequested,
     ContextBuilt,
     Ending,
+    FormAnswered,
+    FormShown,
     MemoriesChanged,
     MessageAdded,
     PromptEncoded,
@@ -29,14 +33,27 @@ from hitsend.events import (
     ToolCallArrived,
     ToolCallDropped,
     ToolCallStarted,
+    ToolProgressed,
     ToolReturned,
+    ToolStarted,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
     TurnStarted,
     merge_texts,
 )
-from hitsend.messages import Part, Role, Seen, Text, ToolCall, Usage
+from hitsend.messages import (
+    Approval,
+    Form,
+    Part,
+    Role,
+    Seen,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    add_usage,
+)
 
 Status: TypeAlias = Literal["in_progress", "finished", "partial", "failed"]
 
@@ -104,9 +121,8 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             added = FoldedMessage(message_id, parent_id, message.role, message.parts, "finished")
             return _replace(transcript, messages=(*transcript.messages, added))
         case AnswerStarted(message_id=message_id, parent_id=parent_id):
-            said = FoldedMessage(
-                message_id, parent_id, "assistant", (), "in_progress", seen=transcript.seen
-            )
+            seen = _seen_of_next_answer(transcript)
+            said = FoldedMessage(message_id, parent_id, "assistant", (), "in_progress", seen=seen)
             return _replace(transcript, messages=(*transcript.messages, said))
         case ContextBuilt(seen=seen):
             return _replace(transcript, seen=seen)
@@ -118,8 +134,8 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
             last = transcript.messages[-1]
             usage = _add_output(last.usage or Usage(), OutputCounts().add(event))
             return _replace_last(transcript, parts=_append_text(last.parts, text), usage=usage)
-        case ToolCallStarted(call_id=call_id, tool=tool):
-            call = ToolCall(call_id, tool, "", is_partial=True)
+        case ToolCallStarted(call_id=call_id, tool=tool, is_hosted=is_hosted):
+            call = ToolCall(call_id, tool, "", is_partial=True, is_hosted=is_hosted)
             return _replace_last(transcript, parts=(*transcript.messages[-1].parts, call))
         case ToolArgumentsArrived(text=text):
             parts = _append_arguments(transcript.messages[-1].parts, text)
@@ -127,16 +143,34 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
         case ToolCallArrived(call=call):
             parts = _put_call(transcript.messages[-1].parts, call)
             return _replace_last(transcript, parts=parts)
+        case ToolStarted(message_id=message_id, parent_id=parent_id, result=result):
+            begun = FoldedMessage(message_id, parent_id, "tool", (result,), "in_progress")
+            return _replace(transcript, messages=(*transcript.messages, begun))
+        case ToolProgressed(call_id=call_id, text=text):
+            progress = (_find_result(transcript, call_id).progress or "") + text
+            return _replace_result(transcript, call_id, progress=progress)
+        case ApprovalRequested(call_id=call_id, reason=reason):
+            return _replace_result(transcript, call_id, approval=Approval(reason))
+        case ApprovalDecided(call_id=call_id, decision=decision, word=word):
+            asked = _find_result(transcript, call_id).approval or Approval("writes")
+            approval = Approval(asked.reason, decision, word)
+            return _replace_result(transcript, call_id, approval=approval)
+        case FormShown(call_id=call_id, form=form):
+            return _replace_result(transcript, call_id, form=form)
+        case FormAnswered(call_id=call_id, action=action):
+            form = _find_result(transcript, call_id).form or Form("", "", "{}")
+            answered = msgspec.structs.replace(form, action=action)
+            return _replace_result(transcript, call_id, form=answered)
         case ToolReturned(result=result):
-            return _replace_last(transcript, parts=(*transcript.messages[-1].parts, result))
+            return _add_result(transcript, result)
         case AnswerFinished(ending=ending, usage=usage):
             return _end_last(transcript, ending, usage)
         case TitleChosen(title=title):
             return _replace(transcript, title=title)
         case TurnFinished(ending=ending):
-            return _replace(_end_last(transcript, ending), ending=ending)
+            return _replace(_end_open(transcript, ending), ending=ending)
         case TurnFailed():
-            failed = _end_last(transcript, "failed", problem=event.message)
+            failed = _end_open(transcript, "failed", problem=event.message)
             return _replace(failed, ending="failed", failure=event)
         case TurnStarted() | PromptEncoded() | TurnAccepted() | PromptWarmed() | AnswerDelayed():
             return transcript
@@ -151,17 +185,73 @@ def _replace(transcript: Transcript, **changes: object) -> Transcript:
 
 
 def _replace_last(transcript: Transcript, **changes: object) -> Transcript:
-    *before, last = transcript.messages
-    return _replace(transcript, messages=(*before, msgspec.structs.replace(last, **changes)))
+    return _replace_at(transcript, len(transcript.messages) - 1, **changes)
+
+
+def _replace_at(transcript: Transcript, at: int, **changes: object) -> Transcript:
+    before, after = transcript.messages[:at], transcript.messages[at + 1 :]
+    changed = msgspec.structs.replace(transcript.messages[at], **changes)
+    return _replace(transcript, messages=(*before, changed, *after))
 
 
 def _add_memory_changes(transcript: Transcript, event: MemoriesChanged) -> Transcript:
-    """Changes belong to the answer, whether it has ended or is yet to start."""
-    before = transcript.seen or Seen()
-    seen = msgspec.structs.replace(before, changed=before.changed + event.changed)
-    changed = _replace(transcript, seen=seen)
-    is_answering = bool(transcript.messages) and transcript.messages[-1].role == "assistant"
-    return _replace_last(changed, seen=seen) if is_answering else changed
+    """Changes belong to the newest answer, whether it has ended or is yet to start."""
+    changed = _replace(transcript, seen=_with_changes(transcript.seen, event))
+    if (at := last_answer_index(transcript)) is None:
+        return changed
+    return _replace_at(changed, at, seen=_with_changes(transcript.messages[at].seen, event))
+
+
+def _with_changes(seen: Seen | None, event: MemoriesChanged) -> Seen:
+    seen = seen or Seen()
+    return msgspec.structs.replace(seen, changed=seen.changed + event.changed)
+
+
+def last_answer_index(transcript: Transcript) -> int | None:
+    """Returns the place of the newest answer among the messages."""
+    for at in range(len(transcript.messages) - 1, -1, -1):
+        if transcript.messages[at].role == "assistant":
+            return at
+    return None
+
+
+def _seen_of_next_answer(transcript: Transcript) -> Seen | None:
+    """An answer after tools has seen the same, but changed no memories yet."""
+    if transcript.seen is None or last_answer_index(transcript) is None:
+        return transcript.seen
+    return msgspec.structs.replace(transcript.seen, changed=())
+
+
+def find_result_index(transcript: Transcript, call_id: str) -> int | None:
+    """Returns the place of the message with the result of a call."""
+    for at in range(len(transcript.messages) - 1, -1, -1):
+        match transcript.messages[at].parts:
+            case (ToolResult(call_id=of_call),) if of_call == call_id:
+                return at
+    return None
+
+
+def _find_result(transcript: Transcript, call_id: str) -> ToolResult:
+    at = find_result_index(transcript, call_id)
+    assert at is not None
+    (result,) = transcript.messages[at].parts
+    assert isinstance(result, ToolResult)
+    return result
+
+
+def _replace_result(transcript: Transcript, call_id: str, **changes: object) -> Transcript:
+    at = find_result_index(transcript, call_id)
+    assert at is not None
+    result = msgspec.structs.replace(_find_result(transcript, call_id), **changes)
+    return _replace_at(transcript, at, parts=(result,))
+
+
+def _add_result(transcript: Transcript, result: ToolResult) -> Transcript:
+    """Fills the message of the call. In older logs a result is a part of the answer."""
+    at = find_result_index(transcript, result.call_id)
+    if at is None:
+        return _replace_last(transcript, parts=(*transcript.messages[-1].parts, result))
+    return _replace_at(transcript, at, parts=(result,), status="finished")
 
 
 def _prompt_usage(read: PromptRead) -> Usage:
@@ -230,6 +320,21 @@ def _end_last(
     usage = usage or so_far
     status = status_after(ending)
     return _replace_last(transcript, status=status, ending=ending, usage=usage, problem=problem)
+
+
+def _end_open(transcript: Transcript, ending: Ending, problem: str | None = None) -> Transcript:
+    """Ends all messages in progress: several calls of tools may run at once."""
+    for at, message in enumerate(transcript.messages):
+        if message.status == "in_progress" and message.role == "tool":
+            status = status_after(ending)
+            transcript = _replace_at(transcript, at, status=status, ending=ending)
+    return _end_last(transcript, ending, problem=problem)
+
+
+def sum_usage(transcript: Transcript) -> Usage | None:
+    """Returns the usage of all answers of the turn."""
+    usages = [one.usage for one in transcript.messages if one.usage is not None]
+    return reduce(add_usage, usages) if usages else None
 
 
 def status_after(ending: Ending) -> Status:

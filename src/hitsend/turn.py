@@ -12,10 +12,11 @@ stores and shows the events. Stopping a turn cancels it, and the text so far sta
 ends the turn for everyone who waits; a title and a suggested memory may follow it.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from hitsend.context.build import NO_NOTES, ContextBuilder, TurnNotes
 from hitsend.context.window import NO_CUT, Context, Cut
@@ -35,7 +36,8 @@ from hitsend.steps.encode import (
 )
 from hitsend.steps.remember import read_memory_request
 from hitsend.steps.summarise import schedule_learning
-from hitsend.steps.tools import run_tools
+from hitsend.steps.tools import ToolLoop, pick_tools
+from hitsend.tools import HostedTool
 
 
 async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, None]:
@@ -43,8 +45,9 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     yield turn.started_event
 
     memory = await read_memory_request(turn, services)
-    context, prompt = await fit_context(turn, services, notes=memory.notes)
-    yield context_built_event(context, prompt)
+    tools = [*await pick_tools(turn, services), *memory.tools]
+    context, prompt = await fit_context(turn, services, tools, memory.notes)
+    yield context_built_event(context, prompt, tools)
     yield prompt_encoded_event(context, prompt)
 
     num_granted, accepted = await accept(turn, prompt, context.seen, services.store)
@@ -53,24 +56,27 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     for changed in await memory.apply():
         yield changed
 
-    answer = Answer(turn, num_granted, memory.tools)
-    yield answer.started_event
+    answer = Answer(turn, num_granted, tools, context.undecided)
+    loop = ToolLoop(turn, context, services)
     async with aclosing(Afterword(turn, services)) as afterword:
         while True:
+            if answer.calls:
+                async with aclosing(loop.run(answer)) as events:
+                    async for event in events:
+                        yield event
+                if loop.is_over:
+                    break
+                notes = replace(memory.notes, seen=context.seen, rounds=answer.said)
+                _, prompt = await fit_context(turn, services, tools, notes, context.cut)
+            yield answer.begin_round()
             async with aclosing(generate(answer, prompt, services.engine)) as events:
                 async for event in events:
                     yield event
                     if title := afterword.poll_title(answer.beginning):
                         yield title
+            yield answer.finished_event
             if not answer.calls:
                 break
-            ran = await run_tools(answer.calls, answer.tools)
-            for event in ran.events:
-                yield event
-            # The model sees the same context again, with notes of what its calls did.
-            notes = TurnNotes(ran.notes, seen=context.seen)
-            _, prompt = await fit_context(turn, services, context.cut, notes)
-        yield answer.finished_event
         yield TurnFinished(answer.ending, afterword.is_due(answer.ending) or UNSET)
 
         schedule_learning(turn, context, prompt, services)
@@ -79,12 +85,16 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
 
 
 async def fit_context(
-    turn: Turn, services: Services, cut: Cut | None = NO_CUT, notes: TurnNotes = NO_NOTES
+    turn: Turn,
+    services: Services,
+    tools: Sequence[HostedTool] = (),
+    notes: TurnNotes = NO_NOTES,
+    cut: Cut | None = NO_CUT,
 ) -> tuple[Context, Prompt]:
     """Builds and encodes the context until it fits. Nearly always the first one does."""
     while cut is not None:
         context = await ContextBuilder(turn, services, cut, notes).build()
-        prompt = await encode_prompt(context, turn, services.engine)
+        prompt = await encode_prompt(context, turn, services.engine, tools)
         cut = cut_to_fit(context, prompt, turn)
     return context, prompt
 
@@ -94,5 +104,5 @@ async def preview_prompt(send: Send, services: Services) -> tuple[Prompt, Prompt
     no model; an error that would refuse the Send is raised here too."""
     await services.engine.require_ready(send.model)
     turn = await admit(send, services)
-    context, prompt = await fit_context(turn, services)
+    context, prompt = await fit_context(turn, services, await pick_tools(turn, services))
     return prompt, prompt_encoded_event(context, prompt)

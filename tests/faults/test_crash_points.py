@@ -10,7 +10,7 @@ import pytest
 from tests.faults.history import History
 from tests.faults.process import app_in, key_in, serve_process
 
-from hitsend.crash import Point
+from hitsend.crash import MessagePoint, Point
 
 TEXT = "What was said before the light went out."
 ASKED = f"!script first=200ms pace=2ms\n{TEXT}"
@@ -19,14 +19,14 @@ UNTOLD: frozenset[Point] = frozenset({"inserted", "accepted"})
 """The client got no acknowledgement and has to send again."""
 
 
-@pytest.mark.parametrize("point", get_args(Point))
+@pytest.mark.parametrize("point", get_args(MessagePoint))
 async def test_a_message_survives_a_crash_at_any_point(tmp_path: Path, point: Point) -> None:
     await survive(tmp_path, point)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("point", get_args(Point))
+@pytest.mark.parametrize("point", get_args(MessagePoint))
 async def test_a_message_survives_many_crashes_at_any_point(tmp_path: Path, point: Point) -> None:
     for num in range(5):
         data_dir = tmp_path / str(num)

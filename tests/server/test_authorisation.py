@@ -140,6 +140,11 @@ EXPECTED = {
     "GET /backend-api/f/conversation/{turn_id}/events": Access.CHAT,
     "GET /backend-api/conversation/{conversation_id}/stream_status": Access.CHAT,
     "POST /backend-api/stop_conversation": Access.CHAT,
+    "GET /backend-api/tools": Access.READ,
+    "POST /backend-api/f/conversation/approve": Access.SESSION,
+    "POST /backend-api/f/conversation/form": Access.SESSION,
+    "GET /backend-api/tools/permissions": Access.SESSION,
+    "DELETE /backend-api/tools/permissions/{permission_id}": Access.SESSION,
     "GET /backend-api/celsius/ws/user": Access.CHAT_AND_READ,
     "WS /backend-api/celsius/ws/connect": Access.TICKET,
     "GET /backend-api/turn/{turn_id}": Access.READ,
@@ -329,6 +334,9 @@ async def test_anothers_and_a_missing_object_get_the_same_response(world: World)
         ).id,
     }
     hers["share_id"] = await shared(ada, hers)
+    permissions = world.app.services.store.permissions
+    await permissions.allow(ada.user_id, CANARY, "", "fingerprint", None)
+    hers["permission_id"] = (await permissions.list(ada.user_id))[0].id
     await check_same_response(eve, hers)
     await check_same_response(
         Someone(await with_header(world, f"Bearer {eve.key}"), "", "", ""), hers
@@ -336,6 +344,7 @@ async def test_anothers_and_a_missing_object_get_the_same_response(world: World)
     tree = await ada.http.get(f"/backend-api/conversation/{stream.conversation_id}")
     folders = await ada.http.get("/backend-api/folders")
     memories = await ada.http.get("/backend-api/memories")
+    assert len(await permissions.list(ada.user_id)) == 1
     assert "mine now" not in tree.text + folders.text + memories.text
     assert memories.json()["total"] == 1
     assert len(folders.json()["items"]) == 1

@@ -377,3 +377,80 @@ async def test_a_disconnect_stops_an_unstreamed_answer(
             _, coming = await world.app.runner.follow(turn.id, turn.user_id)
             [batch async for batch in coming]
     assert await turns.list_running() == []
+
+
+def calls_then(*rounds: str) -> str:
+    return "!script\n" + "\n!then\n".join(rounds)
+
+
+SUM = (
+    'Let me see.\n<tool_call>{"name": "calculate", "arguments": {"expression": "6*7"}}</tool_call>'
+)
+OURS: Any = {"system_hints": ["calculator"]}
+
+
+async def test_hitsend_runs_its_own_tools_for_an_api_call(sdk: openai.AsyncOpenAI) -> None:
+    made = await sdk.chat.completions.create(
+        model="auto", messages=says(calls_then(SUM, "It is 42.")), extra_body=OURS
+    )
+    choice = made.choices[0]
+    assert choice.message.content == "Let me see.\n\nIt is 42."
+    assert (choice.finish_reason, choice.message.tool_calls) == ("stop", None)
+    alone = await sdk.chat.completions.create(model="auto", messages=says("!script\nIt is 42."))
+    assert made.usage
+    assert alone.usage
+    assert made.usage.prompt_tokens > 2 * alone.usage.prompt_tokens
+
+
+async def test_a_stream_with_tools_of_hitsend_joins_to_the_whole(sdk: openai.AsyncOpenAI) -> None:
+    stream = await sdk.chat.completions.create(
+        model="auto",
+        messages=says(calls_then(SUM, "It is 42.")),
+        stream=True,
+        extra_body=OURS,
+    )
+    choices = [choice async for chunk in stream for choice in chunk.choices]
+    text = "".join(choice.delta.content or "" for choice in choices)
+    assert text == "Let me see.\n\nIt is 42."
+    assert not any(choice.delta.tool_calls for choice in choices)
+    assert [one.finish_reason for one in choices if one.finish_reason] == ["stop"]
+    assert [one.delta.role for one in choices if one.delta.role] == ["assistant"]
+
+
+async def test_a_call_of_the_callers_tool_ends_the_answer(sdk: openai.AsyncOpenAI) -> None:
+    weather = '<tool_call>{"name": "weather", "arguments": {"city": "Bern"}}</tool_call>'
+    for asked in (calls_then(SUM, weather), f"!script\n{SUM}\n{weather}"):
+        made = await sdk.chat.completions.create(
+            model="auto", messages=says(asked), tools=[WEATHER], extra_body=OURS
+        )
+        choice = made.choices[0]
+        assert choice.finish_reason == "tool_calls"
+        assert choice.message.tool_calls
+        (called,) = choice.message.tool_calls
+        assert called.type == "function"
+        assert called.function.name == "weather"
+
+
+async def test_a_required_call_of_ours_is_required_once(sdk: openai.AsyncOpenAI) -> None:
+    made = await sdk.chat.completions.create(
+        model="auto",
+        messages=says(calls_then(SUM, "It is 42.")),
+        extra_body=OURS,
+        tool_choice="required",
+        tools=[WEATHER],
+    )
+    assert made.choices[0].message.content == "Let me see.\n\nIt is 42."
+
+
+async def test_tools_of_hitsend_that_cannot_be_offered_are_refused(sdk: openai.AsyncOpenAI) -> None:
+    own: Any = {"type": "function", "function": {"name": "calculate", "parameters": {}}}
+    with pytest.raises(openai.BadRequestError) as unknown:
+        await sdk.chat.completions.create(
+            model="auto", messages=says("Hi"), extra_body={"system_hints": ["telepathy"]}
+        )
+    assert unknown.value.param == "system_hints"
+    with pytest.raises(openai.BadRequestError) as taken:
+        await sdk.chat.completions.create(
+            model="auto", messages=says("Hi"), tools=[own], extra_body=OURS
+        )
+    assert taken.value.param == "tools"

@@ -10,7 +10,7 @@ from tests.server.world import AnswerStream, Someone, World, message, open_world
 
 from hitsend.engine import GenerationStep, Prompt, ScriptedEngine
 from hitsend.engine.scripted.script import Script
-from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool, ToolResult
 from hitsend.prompts import render, shipped_prompts
 from hitsend.settings import Settings
 
@@ -37,7 +37,9 @@ class RecordingEngine(ScriptedEngine):
         rules: AnswerRules = FREE,
     ) -> Prompt:
         prompt = await super().encode(model, messages, tools, rules)
-        self._encoded[prompt] = "\n".join(message.text for message in messages)
+        parts = [part for message in messages for part in message.parts]
+        results = [part.output for part in parts if isinstance(part, ToolResult)]
+        self._encoded[prompt] = "\n".join([*(message.text for message in messages), *results])
         return prompt
 
     async def generate(
@@ -75,7 +77,9 @@ def seen(stream: AnswerStream) -> dict[str, Any]:
 
 
 def changes(stream: AnswerStream) -> list[str]:
-    return [one["change"] for one in seen(stream).get("changed", [])]
+    answers = [one for one in stream.messages if one["author"]["role"] == "assistant"]
+    seens = [one["metadata"].get("seen", {}) for one in answers]
+    return [one["change"] for seen in seens for one in seen.get("changed", [])]
 
 
 def memory_note(**done: object) -> str:
@@ -432,7 +436,9 @@ async def test_an_indirect_memory_request_is_made_by_the_models_tool_call(
         log = (await ada.http.get(f"/backend-api/turn/{stream.turn_id}")).json()["events"]
         kinds = [one["event"]["type"] for one in log]
         assert kinds.index("ToolCallArrived") < kinds.index("ToolReturned")
-        assert kinds.count("AnswerFinished") == 1
+        assert kinds.count("AnswerFinished") == 2
+        roles = [one["message"]["author"]["role"] for one in tree["mapping"].values()]
+        assert roles == ["user", "assistant", "tool", "assistant"]
 
 
 @pytest.mark.parametrize(
@@ -457,12 +463,14 @@ async def test_a_tool_call_without_the_users_words_is_refused(
         assert await texts(ada) == ["I am shy."]
 
 
-async def test_a_memory_tool_call_runs_once_and_is_not_shown(settings: Settings) -> None:
+async def test_a_call_that_is_repeated_does_not_run_again(settings: Settings) -> None:
     call = '{"name": "remember", "arguments": {"text": "Call me Bob."}}'
-    async with open_world(settings, RecordingEngine(call, call)) as world:
+    async with open_world(settings, RecordingEngine(call, call, "Noted.")) as world:
         ada = await world.someone("ada")
         stream = await ada.send("It would be kind if you could remember: call me Bob.")
-        assert (stream.text, changes(stream)) == ("", ["added"])
+        assert (stream.text, changes(stream)) == ("Noted.", ["added"])
+        results = [one for one in stream.messages if one["author"]["role"] == "tool"]
+        assert [one["metadata"]["tool_result"]["failed"] for one in results] == [False, True]
 
 
 async def test_an_answer_after_a_call_is_shown_as_it_was_said(settings: Settings) -> None:

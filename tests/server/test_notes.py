@@ -6,7 +6,7 @@ import pytest
 from tests.server.direct_chat import DirectChat, open_direct_chat
 
 from hitsend.engine import Script
-from hitsend.messages import Sampling
+from hitsend.messages import Sampling, ToolResult
 from hitsend.prompts import shipped_prompts
 from hitsend.store import COMMAND_LINE, Profile
 
@@ -40,9 +40,13 @@ async def test_a_memory_made_by_a_tool_call_is_noted_once(tmp_path: Path) -> Non
         question = "Would you keep in mind for me, my bread is rye"
         prompt = await chat.send(question)
         assert list(chat.seen.memories) == known
-        note = prompt.messages[-1].text.removesuffix(question)
-        assert note.count("my bread is rye") == 1
+        *_, asked, _, returned = prompt.messages
+        note = asked.text.removesuffix(question)
         assert "I bake rye bread on Sundays." in note
+        assert "my bread is rye" not in note
+        (result,) = returned.parts
+        assert isinstance(result, ToolResult)
+        assert result.output.count("my bread is rye") == 1
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import uuid4
 
@@ -28,6 +28,7 @@ from hitsend.settings import Settings
 from hitsend.sse import SseEvent, SseParser
 from hitsend.store import AccountRole, KeyScope
 from hitsend.store.keys import DEFAULT_SCOPES
+from hitsend.tools import HostedTool
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 
 PASSWORD = "correct horse battery"
@@ -47,20 +48,36 @@ class AnswerStream:
     decoder: DeltaDecoder = field(default_factory=DeltaDecoder)
     is_done: bool = False
     raw: bytes = b""
+    _parser: SseParser = field(default_factory=SseParser)
+    _chunks: AsyncIterator[bytes] = field(init=False)
 
     async def take(
         self, response: httpx2.Response, until_chars: int | None = None
     ) -> "AnswerStream":
         """Reads to the end, or until the answer has this many characters."""
-        parser = SseParser()
-        async with asyncio.timeout(PATIENCE_S):
-            async for chunk in response.aiter_raw():
-                self.raw += chunk
-                for event in parser.feed(chunk):
-                    self._take(event)
-                if until_chars is not None and len(self.text) >= until_chars:
-                    return self
+        self.open(response)
+        if until_chars is None:
+            await self.read_to_end()
+        else:
+            await self.read_until(lambda: len(self.text) >= until_chars)
         return self
+
+    def open(self, response: httpx2.Response) -> None:
+        self._parser, self._chunks = SseParser(), response.aiter_raw()
+
+    async def read_to_end(self) -> None:
+        await self.read_until(lambda: False)
+
+    async def read_until(self, is_enough: Callable[[], bool]) -> None:
+        """Reads until this is so, or to the end."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not is_enough():
+                chunk = await anext(self._chunks, None)
+                if chunk is None:
+                    return
+                self.raw += chunk
+                for event in self._parser.feed(chunk):
+                    self._take(event)
 
     def _take(self, event: SseEvent) -> None:
         if event.last_id:
@@ -126,11 +143,26 @@ class Someone:
     async def send(
         self, text: str, *, until_chars: int | None = None, **changes: Any
     ) -> AnswerStream:
-        async with self.http.stream(
-            "POST", "/backend-api/f/conversation", json=message(text, **changes)
-        ) as response:
-            assert response.status_code == 200, await response.aread()
+        return await self.send_body(message(text, **changes), until_chars=until_chars)
+
+    async def send_body(self, body: dict[str, Any], until_chars: int | None = None) -> AnswerStream:
+        async with self._open_send(body) as response:
             return await AnswerStream(response.headers).take(response, until_chars)
+
+    @asynccontextmanager
+    async def stream(self, text: str, **changes: Any) -> AsyncGenerator[AnswerStream]:
+        """A Send whose answer is read step by step."""
+        async with self._open_send(message(text, **changes)) as response:
+            stream = AnswerStream(response.headers)
+            stream.open(response)
+            yield stream
+
+    @asynccontextmanager
+    async def _open_send(self, body: dict[str, Any]) -> AsyncGenerator[httpx2.Response]:
+        path = "/backend-api/f/conversation"
+        async with self.http.stream("POST", path, json=body) as response:
+            assert response.status_code == 200, await response.aread()
+            yield response
 
     async def send_to_afterword(self, text: str, **changes: Any) -> AnswerStream:
         """Also reads what follows the end of the turn, such as a suggested memory."""
@@ -199,6 +231,13 @@ class World:
         http.headers["x-csrf-token"] = csrf_token(self.app.csrf_secret, session.id)
         return Someone(http, name, user.id, key)
 
+    async def reconnect(self, person: Someone) -> Someone:
+        """The browser of someone who was signed in before a restart."""
+        http = await self.browser()
+        http.cookies.set(COOKIE, person.http.cookies[COOKIE])
+        http.headers["x-csrf-token"] = person.http.headers["x-csrf-token"]
+        return replace(person, http=http)
+
     async def create_key(
         self,
         user_id: str,
@@ -218,11 +257,13 @@ class World:
 
 
 @asynccontextmanager
-async def open_world(settings: Settings, engine: Engine) -> AsyncGenerator[World]:
-    """A world with the test's own engine."""
+async def open_world(
+    settings: Settings, engine: Engine, tools: Sequence[HostedTool] = ()
+) -> AsyncGenerator[World]:
+    """A world with the test's own engine and, beside those of hitsend, tools."""
     async with (
         asyncio.timeout(PATIENCE_S),
-        open_app(settings, engine) as app,
+        open_app(settings, engine, tools) as app,
         listen(app) as url,
         AsyncExitStack() as stack,
     ):

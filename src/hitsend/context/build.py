@@ -13,8 +13,9 @@ import msgspec
 
 from hitsend.context.history import (
     History,
+    continued_answer,
     find_seen,
-    partial_answer,
+    find_undecided,
     read_history,
     user_messages,
     with_notes,
@@ -66,6 +67,8 @@ class TurnNotes(msgspec.Struct, frozen=True):
     """Ids of memories that no note may show any more."""
     seen: Seen | None = None
     """What the first round of the answer saw. Later rounds see the same."""
+    rounds: Sequence[Message] = ()
+    """What the model has said and read in this turn: its calls of tools, and their results."""
 
 
 NO_NOTES = TurnNotes()
@@ -108,7 +111,7 @@ class ContextBuilder:
     async def build(self) -> Context:
         """To continue an answer, the context ends with the text it has so far."""
         if self._turn.is_api:
-            return Context(question=self._turn.send.given)
+            return Context(question=(*self._turn.send.given, *self._turn_notes.rounds))
         profile = await self._read_profile()
         history = await read_history(self._turn, self._cut, self._store)
         older = await self._find_older(history)
@@ -126,7 +129,7 @@ class ContextBuilder:
         exchanges = []
         for exchange, seen in zip(history.exchanges, earlier, strict=True):
             notes += await self._render_notes(seen, refs)
-            exchanges.append(with_notes(exchange, _present(notes)))
+            exchanges.append(with_notes(exchange, _present(notes), self._turn))
             notes = []
         notes += await self._render_notes(found, refs)
         notes += [await self._notes.from_note(note) for note in self._turn_notes.notes]
@@ -139,6 +142,7 @@ class ContextBuilder:
             exchanges=tuple(exchanges),
             seen=self._record_seen(found, earlier, older, summaries),
             cut=self._cut,
+            undecided=find_undecided(history.question),
         )
 
     async def _read_profile(self) -> Profile:
@@ -266,9 +270,9 @@ class ContextBuilder:
         turn = self._turn
         questions = [turn.user_message] if turn.user_message else user_messages(history.question)
         noted = [Message(one.role, (*notes, *one.parts), one.source) for one in questions]
-        if turn.send.action != "continue":
-            return tuple(noted)
-        return (*noted, await partial_answer(history.question, turn, self._store))
+        if turn.send.action == "continue":
+            noted += await continued_answer(history.question, turn, self._store)
+        return (*noted, *self._turn_notes.rounds)
 
     def _record_seen(
         self,

@@ -1,15 +1,26 @@
 """The conversation before a turn, as exchanges, as far back as the model sees it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TypeAlias, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
+from hitsend.context.tool_results import ResultRoom
 from hitsend.context.window import Cut, ShownExchange
 from hitsend.errors import Conflict, Refused
 from hitsend.events import Action, AnyEvent, Ending, TextArrived
-from hitsend.messages import UNKNOWN_ID, Message, Part, PartialAnswer, Seen, Text
+from hitsend.messages import (
+    UNKNOWN_ID,
+    Message,
+    Part,
+    PartialAnswer,
+    Seen,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from hitsend.send import Turn
 from hitsend.store import MessageRow, MessageSize, PathLimit, Store
 
@@ -68,9 +79,9 @@ def find_seen(exchange: MessageRows) -> Seen:
     return next((one.seen for one in exchange if one.seen is not None), Seen())
 
 
-def with_notes(exchange: MessageRows, notes: Sequence[Text]) -> ShownExchange:
+def with_notes(exchange: MessageRows, notes: Sequence[Text], turn: Turn) -> ShownExchange:
     """Puts the notes before the question."""
-    first, *others = _model_messages(exchange)
+    first, *others = _model_messages(exchange, turn)
     noted = Message(first.role, (*notes, *first.parts), first.source)
     ids = tuple(row.message_id for row in exchange)
     return ShownExchange(ids, (noted, *others))
@@ -80,9 +91,13 @@ def user_messages(rows: MessageRows) -> list[Message]:
     return [Message(row.role, row.parts, "user") for row in rows if row.role == "user"]
 
 
-async def partial_answer(rows: MessageRows, turn: Turn, store: Store) -> PartialAnswer:
-    """Returns the answer that is to be continued. Raises Refused if it is empty."""
-    answers = [row for row in rows if row.role != "user"]
+async def continued_answer(rows: MessageRows, turn: Turn, store: Store) -> list[Message]:
+    """Returns the answer that is to be continued, after the calls of tools before it. Raises
+    Refused if it is empty."""
+    before, answers = _split_last_answers(rows)
+    called = [one for one in _model_messages(before, turn) if one.role != "user"]
+    if not answers:  # what follows is the result of a call
+        return called
     parts = tuple(_merge_texts(_text_parts(answers)))
     begun = PartialAnswer("assistant", parts, "answer")
     if not begun.text:
@@ -90,20 +105,67 @@ async def partial_answer(rows: MessageRows, turn: Turn, store: Store) -> Partial
             "The answer was cut short before its first word. Ask for another one instead.",
             param="parent_message_id",
         )
-    return msgspec.structs.replace(begun, token_ids=await _token_ids(turn, answers, store))
+    ids = await _token_ids(turn, answers, store)
+    return [*called, msgspec.structs.replace(begun, token_ids=ids)]
 
 
-def _model_messages(exchange: MessageRows) -> Iterator[Message]:
-    """Merges consecutive answers: they are one answer written in several turns."""
-    for role, run in groupby(exchange, lambda row: row.role):
-        if role == "assistant":
-            yield Message(role, tuple(_merge_texts(_text_parts(run))))
-        else:
+def _split_last_answers(rows: MessageRows) -> tuple[MessageRows, MessageRows]:
+    """Splits off the answers at the end: they are one answer written in several turns."""
+    start = len(rows)
+    while start and rows[start - 1].role == "assistant":
+        start -= 1
+    return rows[:start], rows[start:]
+
+
+def _model_messages(rows: MessageRows, turn: Turn) -> Iterator[Message]:
+    """Merges consecutive answers: they are one answer written in several turns. Calls are shown
+    with their results, to models that know tools. For others the text says what came of them."""
+    if not turn.can_call_tools:
+        rows = tuple(row for row in rows if row.role != "tool")
+    results = {result.call_id: result for result in _results(rows)}
+    room = ResultRoom(turn.num_window_tokens)
+    for role, run in groupby(rows, lambda row: row.role):
+        if role == "user":
             yield from (Message(role, row.parts) for row in run)
+        elif role == "assistant":
+            answers = list(run)
+            calls = [call for call in _calls(answers) if call.call_id in results]
+            texts = tuple(_merge_texts(_text_parts(answers)))
+            if texts or calls or not any(_calls(answers)):
+                yield Message(role, (*texts, *calls))
+            for call in calls:
+                result = results.pop(call.call_id)
+                yield Message("tool", (room.cut(result),), "tool")
+
+
+def _results(rows: MessageRows) -> Iterator[ToolResult]:
+    """Yields the results that there are. A call that was cut short has none."""
+    for row in rows:
+        for part in row.parts:
+            is_done = row.role == "tool" and row.status == "finished"
+            if is_done and isinstance(part, ToolResult) and not is_undecided(part):
+                yield part
+
+
+def _calls(answers: Iterable[MessageRow]) -> Iterator[ToolCall]:
+    return (part for row in answers for part in row.parts if isinstance(part, ToolCall))
+
+
+def is_undecided(result: ToolResult) -> bool:
+    """Whether the person has still to allow or refuse the call."""
+    approval = result.approval
+    return approval is not UNSET and approval.decision in (UNSET, "expired")
+
+
+def find_undecided(rows: MessageRows) -> tuple[ToolCall, ...]:
+    """Returns the calls at the end of the path that the person had not decided."""
+    tools = list(takewhile(lambda row: row.role == "tool", reversed(rows)))
+    asked = [part for row in reversed(tools) for part in row.parts if isinstance(part, ToolResult)]
+    calls = {call.call_id: call for call in _calls(row for row in rows if row.role == "assistant")}
+    return tuple(calls[one.call_id] for one in asked if is_undecided(one) and one.call_id in calls)
 
 
 def _text_parts(answers: Iterable[MessageRow]) -> Iterator[Part]:
-    """Drops tool calls: the text says what came of them."""
     return (part for row in answers for part in row.parts if isinstance(part, Text))
 
 
@@ -148,6 +210,10 @@ def check_parent(parent: MessageRow, action: Action) -> None:
             problem = "Only a person's message can be answered again."
         case "next" if parent.role == "user":
             problem = "A message follows an answer."
+        case "continue" if parent.role == "tool":
+            if any(is_undecided(part) for part in parent.parts if isinstance(part, ToolResult)):
+                return
+            problem = "Only a call that waits for you can be decided."
         case "continue" if parent.role == "user" or parent.ending not in CUT_SHORT:
             problem = "Only an answer that was cut short can be continued."
         case _:

@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from hitsend.events import Section, Span
-from hitsend.messages import Message, Seen, Source, Text, part_source
+from hitsend.messages import Message, Seen, Source, Text, ToolCall, part_source
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -64,6 +64,8 @@ class Context(msgspec.Struct, frozen=True):
     """The conversation before the question, oldest first."""
     seen: Seen | None = None
     cut: Cut = NO_CUT
+    undecided: tuple[ToolCall, ...] = ()
+    """Calls of an earlier turn that the person has just decided. They run before the answer."""
 
     @property
     def messages(self) -> tuple[Message, ...]:

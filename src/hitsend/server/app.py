@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from hitsend.background import Background
 from hitsend.context.recall import ExactSearch, Recall
+from hitsend.egress import open_egress
 from hitsend.engine import (
     Catalogue,
     Embedder,
@@ -40,6 +41,8 @@ from hitsend.server.turns.stream import OpenStreams
 from hitsend.services import Services
 from hitsend.settings import Settings
 from hitsend.store import Store
+from hitsend.tools import HostedTool, Toolbox
+from hitsend.tools.built_in import build_tools
 from hitsend.tools.code import CodeRunner, build_code_runner
 
 log = logging.getLogger(__name__)
@@ -96,7 +99,9 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGenerator[App]:
+async def open_app(
+    settings: Settings, engine: Engine | None = None, more_tools: Sequence[HostedTool] = ()
+) -> AsyncGenerator[App]:
     """Starts every part, and closes them in the opposite order."""
     check_instructions(settings)
     async with AsyncExitStack() as stack:
@@ -132,7 +137,11 @@ async def open_app(settings: Settings, engine: Engine | None = None) -> AsyncGen
         for queue in (background, idle_work):
             await stack.enter_async_context(_run_in_background(queue.run))
         prompts = PromptPicker(store)
-        services = Services(settings, store, engine, prompts, recall, background, idle_work)
+        tools = [*build_tools(settings, code, open_egress(settings)), *more_tools]
+        toolbox = Toolbox(tools if settings.tool_rounds else ())
+        services = Services(
+            settings, store, engine, prompts, recall, background, idle_work, toolbox
+        )
         prewarm, autocomplete = (
             Prewarm(engine),
             Autocomplete(engine, prompts, settings.instructions),

@@ -34,6 +34,7 @@ async def admit(send: Send, services: Services) -> Turn:
         model=model.name,
         num_window_tokens=model.num_window_tokens,
         has_room_beside=model.has_room_beside,
+        can_call_tools=model.can_call_tools,
         sampling=_sampling(asked, model, settings),
         weights_sha256=model.weights_sha256 or UNSET,
         cluster_region=settings.cluster_region,

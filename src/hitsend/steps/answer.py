@@ -1,11 +1,11 @@
 """Step 7, answer: the model generates tokens, which become text and tool calls as they come."""
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import assert_never
+from uuid import uuid4
 
 import msgspec
-from msgspec import UNSET
 
 from hitsend.engine import (
     Delayed,
@@ -28,53 +28,74 @@ from hitsend.events import (
     TextArrived,
     ToolCallArrived,
     ToolCallDropped,
+    ToolCallStarted,
 )
-from hitsend.messages import Sampling, ToolCall, Usage
+from hitsend.messages import Message, Sampling, Text, ToolCall, Usage
 from hitsend.send import Turn
-from hitsend.tools import Tools
+from hitsend.tools import HostedTool
 from hitsend.uncertainty import Uncertainty
 
 NUM_BEGINNING_CHARS = 300
 
 
 class Answer:
-    """The answer of a turn: one or more rounds of generation, with tool calls between them."""
+    """The answer of a turn: one or more rounds of generation, with calls of tools between them.
+    Each round is a message."""
 
-    def __init__(self, turn: Turn, num_granted: int, tools: Tools) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        num_granted: int,
+        tools: Sequence[HostedTool] = (),
+        calls: Sequence[ToolCall] = (),
+    ) -> None:
+        """`calls` were made by an earlier turn, and run first. Those of tools that are not at hand
+        any more are dropped."""
         self.turn = turn
-        self.tools = tools
+        self.tools = {tool.name: tool for tool in tools}
         """Tools of ours. Those of an API call are its caller's to run."""
-        self.calls: list[ToolCall] = []
+        self.calls = [call for call in calls if call.tool in self.tools]
         """Calls of our tools in the last round."""
-        self.ending: Ending = "stop"
+        self.said = [Message("assistant", tuple(self.calls))] if self.calls else []
+        """What the model has said and read before the next round."""
+        self.last_id = turn.question_id
+        """The last message of the turn so far: the parent of the next one."""
+        self.ending: Ending = "tool_calls" if self.calls else "stop"
         self.beginning = ""
-        self._num_granted = num_granted
+        self._message_id = turn.answer_id
         self._num_rounds = 0
+        self._num_granted = num_granted
+        self._num_generated = 0
+        self._parts: list[Text | ToolCall] = []
+        """Of this round."""
         self._has_dropped_call = False
         """In this round. The answer is not what the model meant to say: its caller is told that it
         was cut short."""
         self._usage = Usage()
         self._uncertainty = Uncertainty()
 
-    @property
-    def started_event(self) -> AnswerStarted:
-        return AnswerStarted(self.turn.answer_id, self.turn.question_id, self.turn.model)
+    def begin_round(self) -> AnswerStarted:
+        self._message_id = str(uuid4()) if self._num_rounds else self.turn.answer_id
+        self._num_rounds += 1
+        self.calls, self._parts = [], []
+        self._has_dropped_call = False
+        self._uncertainty = Uncertainty()
+        started = AnswerStarted(self._message_id, self.last_id, self.turn.model)
+        self.last_id = self._message_id
+        return started
 
     @property
     def finished_event(self) -> AnswerFinished:
         entropy, surprisal = self._uncertainty.entropy, self._uncertainty.surprisal
         usage = msgspec.structs.replace(self._usage, entropy=entropy, surprisal=surprisal)
-        return AnswerFinished(self.turn.answer_id, self.ending, usage)
+        return AnswerFinished(self._message_id, self.ending, usage)
 
     def sampling(self) -> Sampling:
         """At most the tokens that are left of the grant."""
-        num_left = max(self._num_granted - self._usage.num_output_tokens, 1)
+        num_left = max(self._num_granted - self._num_generated, 1)
         return msgspec.structs.replace(self.turn.sampling, max_tokens=num_left)
 
-    def begin_round(self) -> ToolCallParser | None:
-        self._num_rounds += 1
-        self.calls = []
-        self._has_dropped_call = False
+    def make_parser(self) -> ToolCallParser | None:
         send = self.turn.send
         names = [*self.tools, *(tool.name for tool in send.tools)]
         is_parallel = send.rules.has_parallel_calls
@@ -82,45 +103,59 @@ class Answer:
 
     def add_tokens(self, generated: Generated, text: str) -> TextArrived:
         self._uncertainty.add(generated.tokens)
-        self._add_beginning(text)
+        self._add_text(text)
         searched = generated.num_searched_tokens
         return TextArrived(text, generated.tokens, num_searched_tokens=searched)
 
     def add_pieces(self, pieces: Iterable[Piece]) -> Iterator[AnyEvent]:
-        """Calls of a later round are neither run nor shown: small models repeat themselves."""
         for piece in pieces:
             if isinstance(piece, str):
-                self._add_beginning(piece)
+                self._add_text(piece)
                 yield TextArrived(piece)
-            elif self._num_rounds > 1:
-                continue
             elif isinstance(piece, ToolCall):
-                self.calls.append(piece)
-                yield ToolCallArrived(piece)
+                yield ToolCallArrived(self._add_call(piece))
+            elif isinstance(piece, ToolCallStarted) and piece.tool in self.tools:
+                yield msgspec.structs.replace(piece, is_hosted=True)
             else:
                 self._has_dropped_call |= isinstance(piece, ToolCallDropped)
                 yield piece
 
     def finish_round(self, finished: Finished) -> None:
         is_truncated = finished.reason == "length"
-        usage = msgspec.structs.replace(finished.usage, is_truncated=is_truncated)
-        self._usage = usage if self._num_rounds == 1 else _add_usage(self._usage, usage)
+        self._usage = msgspec.structs.replace(finished.usage, is_truncated=is_truncated)
+        self._num_generated += finished.usage.num_output_tokens
         self.ending = finished.reason
-        if self.calls and not self.tools:
-            self.ending, self.calls = "tool_calls", []
         if self._has_dropped_call:
-            self.ending = "length"
+            self.ending, self.calls = "length", []
+        elif called := [part for part in self._parts if isinstance(part, ToolCall)]:
+            self.ending = "tool_calls"
+            if len(self.calls) < len(called):  # the caller of the API has to answer first
+                self.calls = []
+        self.said.append(Message("assistant", tuple(self._parts)))
 
-    def _add_beginning(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if len(self.beginning) < NUM_BEGINNING_CHARS:
             self.beginning += text
+        if self.tools and text:
+            match self._parts:
+                case [*_, Text(text=before)]:
+                    self._parts[-1] = Text(before + text)
+                case _:
+                    self._parts.append(Text(text))
+
+    def _add_call(self, call: ToolCall) -> ToolCall:
+        if call.tool in self.tools:
+            call = msgspec.structs.replace(call, is_hosted=True)
+            self.calls.append(call)
+        self._parts.append(call)
+        return call
 
 
 async def generate(
     answer: Answer, prompt: Prompt, engine: Engine
 ) -> AsyncGenerator[AnyEvent, None]:
     """One round of an answer."""
-    parser = answer.begin_round()
+    parser = answer.make_parser()
     generation = engine.generate(prompt, answer.sampling(), answer.turn.send.user_id)
     if parser and not parser.is_parallel:
         generation = end_early(generation, parser.is_over)
@@ -142,18 +177,3 @@ async def generate(
                     answer.finish_round(step)
                 case _:
                     assert_never(step)
-
-
-def _add_usage(before: Usage, after: Usage) -> Usage:
-    """Sums two rounds. The second says how the answer ended."""
-    searched = (before.num_searched_tokens or 0) + (after.num_searched_tokens or 0)
-    return msgspec.structs.replace(
-        after,
-        num_input_tokens=before.num_input_tokens + after.num_input_tokens,
-        num_cached_tokens=before.num_cached_tokens + after.num_cached_tokens,
-        num_output_tokens=before.num_output_tokens + after.num_output_tokens,
-        queued_ms=before.queued_ms + after.queued_ms,
-        prefill_ms=before.prefill_ms + after.prefill_ms,
-        decode_ms=before.decode_ms + after.decode_ms,
-        num_searched_tokens=searched or UNSET,
-    )

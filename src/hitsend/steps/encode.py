@@ -1,11 +1,17 @@
 """Step 5, encode: the context in the model's own tokens, and whether they fit its window with an
 answer."""
 
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET
+
 from hitsend.context.window import Context, Cut, count_sections, narrow_cut
 from hitsend.engine import Engine, Prompt
 from hitsend.errors import PromptTooLong
 from hitsend.events import ContextBuilt, PromptEncoded
 from hitsend.send import Turn
+from hitsend.tools import HostedTool
 
 MAX_CHARS_PER_TOKEN = 64
 """An upper bound on the average of a whole prompt. Prose has four."""
@@ -14,11 +20,17 @@ ANSWER_SHARE = 0.25
 """The share of the window that is kept free for the answer, or less where less was asked for."""
 
 
-async def encode_prompt(context: Context, turn: Turn, engine: Engine) -> Prompt:
-    """Encodes the whole context, whether or not it fits."""
+async def encode_prompt(
+    context: Context, turn: Turn, engine: Engine, tools: Sequence[HostedTool] = ()
+) -> Prompt:
+    """Encodes the whole context, whether or not it fits. `tools` are ours; those of an API call are
+    its caller's. Those without a description are told in a note."""
     _check_length(context, turn)
-    send = turn.send
-    return await engine.encode(turn.model, context.messages, send.tools, send.rules)
+    send, own = turn.send, [tool.spec for tool in tools if tool.spec.description]
+    rules = send.rules
+    if own and context.messages[-1].role == "tool":  # it has called, and may now answer
+        rules = msgspec.structs.replace(rules, must_call=False)
+    return await engine.encode(turn.model, context.messages, (*send.tools, *own), rules)
 
 
 def cut_to_fit(context: Context, prompt: Prompt, turn: Turn) -> Cut | None:
@@ -33,8 +45,11 @@ def cut_to_fit(context: Context, prompt: Prompt, turn: Turn) -> Cut | None:
     return cut
 
 
-def context_built_event(context: Context, prompt: Prompt) -> ContextBuilt:
-    return ContextBuilt(count_sections(context.messages, prompt.spans), context.seen)
+def context_built_event(
+    context: Context, prompt: Prompt, tools: Sequence[HostedTool] = ()
+) -> ContextBuilt:
+    sections = count_sections(context.messages, prompt.spans)
+    return ContextBuilt(sections, context.seen, tuple(tool.name for tool in tools) or UNSET)
 
 
 def prompt_encoded_event(context: Context, prompt: Prompt) -> PromptEncoded:

@@ -6,7 +6,7 @@ gets tools. In a temporary conversation, with an API key, and where memory is of
 after a plain request a note tells the model so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -28,12 +28,12 @@ from hitsend.memory.intent import (
     parse_intent,
 )
 from hitsend.memory.suggestions import has_words_of, is_stated_in
-from hitsend.messages import ChangedMemory, ToolCall
+from hitsend.messages import ANY_OBJECT, ChangedMemory, Tool
 from hitsend.safety import find_secret, has_password
 from hitsend.send import Turn
 from hitsend.services import Services
 from hitsend.store import Memory, Store
-from hitsend.tools import CallResult, Tools
+from hitsend.tools import Call, CallResult, HostedTool
 
 REMEMBER, FORGET = "remember", "forget"
 """The tools a model may call."""
@@ -61,12 +61,16 @@ NO_CHANGE = Change()
 
 class MemoryRequest:
     def __init__(
-        self, turn: Turn, store: Store, change: Change = NO_CHANGE, tools: Tools | None = None
+        self,
+        turn: Turn,
+        store: Store,
+        change: Change = NO_CHANGE,
+        tools: Sequence[HostedTool] = (),
     ) -> None:
         self._turn = turn
         self._store = store
         self._change = change
-        self.tools: Tools = tools or {}
+        self.tools = tools
         """For a request that only a model understands."""
 
     @property
@@ -91,8 +95,7 @@ async def read_memory_request(turn: Turn, services: Services) -> MemoryRequest:
     if ask is not None:
         return MemoryRequest(turn, store, await _resolve(ask, turn.send.user_id, store, recall))
     # Tools would only confuse the smallest models.
-    can_call_tools = (await services.engine.resolve(turn.model)).can_call_tools
-    tools = _memory_tools(turn, store, recall) if can_call_tools else None
+    tools = _memory_tools(turn, services) if turn.can_call_tools else ()
     return MemoryRequest(turn, store, tools=tools)
 
 
@@ -119,6 +122,11 @@ def is_secret(text: str) -> bool:
 def _change_notes(change: Change, message: str) -> tuple[Note, ...]:
     if change.is_empty:
         return ()
+    return (Note("memory_done", _describe_change(change, message)),)
+
+
+def _describe_change(change: Change, message: str) -> Mapping[str, object]:
+    """Returns the values of the prompt `memory_done`."""
     values: dict[str, object] = {
         "is_german": is_german(message),
         "added": [change.added] if change.added else [],
@@ -127,7 +135,7 @@ def _change_notes(change: Change, message: str) -> tuple[Note, ...]:
     }
     if change.not_done:
         values[change.not_done] = True
-    return (Note("memory_done", values),)
+    return values
 
 
 async def _apply(change: Change, turn: Turn, store: Store) -> Sequence[MemoriesChanged]:
@@ -136,19 +144,36 @@ async def _apply(change: Change, turn: Turn, store: Store) -> Sequence[MemoriesC
     return [MemoriesChanged(tuple(changed))] if changed else []
 
 
-def _memory_tools(turn: Turn, store: Store, recall: Recall) -> Tools:
-    message = turn.send.text
+def _memory_tools(turn: Turn, services: Services) -> Sequence[HostedTool]:
+    """A note in front of the question tells the model about them, so that the rest of its prompt
+    stays in the KV cache."""
+    message, store = turn.send.text, services.store
 
-    async def use(call: ToolCall) -> CallResult:
-        ask, memory_off = _read_call(call, message), await _find_off_reason(turn, store)
+    async def use(tool: str, arguments: str) -> CallResult:
+        ask, memory_off = _read_call(tool, arguments, message), await _find_off_reason(turn, store)
         change = Change(not_done=memory_off or "changed_nothing")
         if ask is not None and memory_off is None:  # it may have been turned off meanwhile
-            change = await _resolve(ask, turn.send.user_id, store, recall)
+            change = await _resolve(ask, turn.send.user_id, store, services.recall)
         changed = await _apply(change, turn, store)
-        output = f"{sum(len(event.changed) for event in changed)} changed"
-        return CallResult(output, _change_notes(change, message), tuple(changed))
+        output, _ = await services.prompts.render_text(
+            "memory_done",
+            _describe_change(change, message),
+            user_id=turn.send.user_id,
+            model=turn.model,
+        )
+        memories = tuple(one for event in changed for one in event.changed)
+        return CallResult(output, changed_memories=memories)
 
-    return dict.fromkeys((REMEMBER, FORGET), use)
+    async def remember(call: Call, arguments: str) -> CallResult:
+        return await use(REMEMBER, arguments)
+
+    async def forget(call: Call, arguments: str) -> CallResult:
+        return await use(FORGET, arguments)
+
+    return [
+        HostedTool(spec=Tool(name, "", ANY_OBJECT), feature="memory", run=run, effect="changes")
+        for name, run in ((REMEMBER, remember), (FORGET, forget))
+    ]
 
 
 async def _add(change: Change, turn: Turn, store: Store) -> list[ChangedMemory]:
@@ -197,11 +222,11 @@ def _refuse(ask: Intent | None, why: MemoryOff) -> Change:
             return Change(not_done=why)
 
 
-def _read_call(call: ToolCall, message: str) -> Intent | None:
+def _read_call(tool: str, arguments: str, message: str) -> Intent | None:
     """Returns None unless the argument is in the person's own words: a small model may invent a
     fact, or negate one."""
-    text = _first_text(call.arguments)
-    if call.tool == REMEMBER:
+    text = _first_text(arguments)
+    if tool == REMEMBER:
         return Remember(text) if is_fact(text) and is_stated_in(text, message) else None
     return Forget(text) if has_words_of(text, message) else None
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, case, func, select, update
+from sqlalchemy import Connection, Text, bindparam, case, func, literal, select, update
+from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.events import Ending
 from hitsend.store.ledger import settle_ledger
@@ -18,6 +19,7 @@ REWRITE_MESSAGE = Prepared(
     update(messages)
     .where(messages.c.turn_id == bindparam("of_turn"), messages.c.id == bindparam("of_message"))
     .values(
+        parent_id=bindparam("of_parent"),
         parts=bindparam("parts"),
         status=bindparam("status"),
         ending=bindparam("ending"),
@@ -27,12 +29,51 @@ REWRITE_MESSAGE = Prepared(
     )
 )
 
+NEW_MESSAGE = select(
+    turns.c.conversation_id,
+    turns.c.id,
+    turns.c.created_at,
+    bindparam("of_message", type_=Text),
+    bindparam("role", type_=Text),
+    literal("[]"),
+    literal("in_progress"),
+    case((bindparam("role", type_=Text) == "assistant", turns.c.model)),
+).where(turns.c.id == bindparam("of_turn"), turns.c.conversation_id.is_not(None))
+ADD_MESSAGE = Prepared(
+    insert(messages)
+    .from_select(
+        ["conversation_id", "turn_id", "created_at", "id", "role", "parts", "status", "model"],
+        NEW_MESSAGE,
+    )
+    .on_conflict_do_nothing()
+)
+"""Adds a message that was not stored when the turn was accepted: what a tool returned, or what the
+model said after it."""
+
 END_MESSAGES = Prepared(
     update(messages)
     .where(messages.c.turn_id == bindparam("of_turn"), messages.c.status == "in_progress")
-    .values(status=bindparam("status"), ending=bindparam("ending"))
+    .values(
+        parent_id=func.coalesce(bindparam("of_parent"), messages.c.parent_id),
+        status=bindparam("status"),
+        ending=bindparam("ending"),
+    )
 )
 """Ends the answer of a turn that finished before its answer started: no event mentions it."""
+
+SHOW_LAST = Prepared(
+    update(conversations)
+    .where(
+        conversations.c.id
+        == select(turns.c.conversation_id)
+        .where(
+            turns.c.id == bindparam("of_turn"), turns.c.answer_id == conversations.c.current_node
+        )
+        .scalar_subquery()
+    )
+    .values(current_node=bindparam("of_message"))
+)
+"""Unless the person has gone to another branch meanwhile."""
 
 PROMPT_TOKENS = select(ledger.c.num_input_tokens).where(ledger.c.turn_id == bindparam("of_turn"))
 """The prompt's own token count, used where the engine reported none."""
@@ -72,11 +113,33 @@ UPDATE_CONVERSATION = Prepared(
 
 def finish_turns(connection: Connection, finished: Sequence[FinishedTurn]) -> None:
     unstarted = [turn for turn in finished if not _is_answer_started(turn)]
+    added = [row for turn in finished for row in _added_rows(turn)]
+    if added:
+        ADD_MESSAGE.run_many(connection, added)
     REWRITE_MESSAGE.run_many(connection, (row for turn in finished for row in _message_rows(turn)))
     END_MESSAGES.run_many(connection, map(_unstarted_answer_row, unstarted))
     END_TURN.run_many(connection, map(_turn_row, finished))
     settle_ledger(connection, map(_ledger_row, finished))
     UPDATE_CONVERSATION.run_many(connection, map(_conversation_row, finished))
+    if added:
+        SHOW_LAST.run_many(connection, map(_last_row, filter(_is_answer_started, finished)))
+
+
+def _added_rows(turn: FinishedTurn) -> Iterable[dict[str, object]]:
+    """The results of tools, and the answers after the first. A title that comes later finishes
+    the turn again."""
+    answers = [one for one in turn.transcript.messages if one.role == "assistant"]
+    for message in turn.transcript.messages:
+        if message.role == "tool" or message in answers[1:]:
+            yield {
+                "of_turn": turn.turn_id,
+                "of_message": message.message_id,
+                "role": message.role,
+            }
+
+
+def _last_row(turn: FinishedTurn) -> dict[str, object]:
+    return {"of_turn": turn.turn_id, "of_message": turn.transcript.messages[-1].message_id}
 
 
 def _message_rows(turn: FinishedTurn) -> Iterable[dict[str, object]]:
@@ -84,6 +147,7 @@ def _message_rows(turn: FinishedTurn) -> Iterable[dict[str, object]]:
         yield {
             "of_turn": turn.turn_id,
             "of_message": message.message_id,
+            "of_parent": message.parent_id,
             "parts": message.parts,
             "status": message.status,
             "ending": message.ending,
@@ -96,7 +160,9 @@ def _message_rows(turn: FinishedTurn) -> Iterable[dict[str, object]]:
 def _unstarted_answer_row(turn: FinishedTurn) -> dict[str, object]:
     ending = _ending(turn)
     status: Status = "failed" if ending == "failed" else "partial"
-    return {"of_turn": turn.turn_id, "status": status, "ending": ending}
+    tools = [one.message_id for one in turn.transcript.messages if one.role == "tool"]
+    parent_id = tools[-1] if tools else None
+    return {"of_turn": turn.turn_id, "of_parent": parent_id, "status": status, "ending": ending}
 
 
 def _turn_row(turn: FinishedTurn) -> dict[str, object]:

@@ -117,6 +117,18 @@ class Invite(msgspec.Struct, frozen=True):
     """The name of the person who used it."""
 
 
+class ToolPermission(msgspec.Struct, frozen=True):
+    """A tool that a person lets run without asking."""
+
+    id: str
+    tool: str
+    server: str
+    """The title of its MCP server. Empty for our own."""
+    conversation_id: str | None
+    """None: in all conversations."""
+    created_at: float
+
+
 class Reset(msgspec.Struct, frozen=True):
     """A password reset, as its person sees it."""
 

@@ -24,6 +24,7 @@ from hitsend.store.log_packing import LogPacking
 from hitsend.store.memories import Memories
 from hitsend.store.migrate import migrate
 from hitsend.store.password_resets import PasswordResets
+from hitsend.store.permissions import Permissions
 from hitsend.store.prices import Prices
 from hitsend.store.profiles import Profiles
 from hitsend.store.prompts import Prompts
@@ -59,6 +60,7 @@ class Store:
     experiments: Experiments
     audit: Audit
     password_resets: PasswordResets
+    permissions: Permissions
     profiles: Profiles
     memories: Memories
     exchanges: Exchanges
@@ -95,6 +97,7 @@ class Store:
         self.experiments = Experiments(database, self.prompts)
         self.audit = Audit(database)
         self.password_resets = PasswordResets(database)
+        self.permissions = Permissions(database)
         self.profiles = Profiles(database)
         self.memories = Memories(database)
         self.exchanges = Exchanges(database)

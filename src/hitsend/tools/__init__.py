@@ -1,26 +1,21 @@
-"""Tools that a model may call while it answers. Each tool is a function that runs one call."""
+"""Tools that a model may call while it answers. Each tool is a function that runs one call.
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+`hosted_tool` says what a tool is and makes one of a function, `toolbox` has those there are, and
+`questions` asks the person before a call runs, or while it does.
+"""
 
-import msgspec
+from hitsend.tools.hosted_tool import Call, CallResult, Effect, FormReply, HostedTool, hosted_tool
+from hitsend.tools.questions import Questions
+from hitsend.tools.toolbox import Feature, Toolbox
 
-from hitsend.context.notes import Note
-from hitsend.events import AnyEvent
-from hitsend.messages import ToolCall
-
-__all__ = ["CallResult", "Tool", "Tools"]
-
-
-class CallResult(msgspec.Struct, frozen=True):
-    output: str
-    notes: tuple[Note, ...] = ()
-    """Notes about the call, shown to the model in front of the question."""
-    events: tuple[AnyEvent, ...] = ()
-
-
-Tool: TypeAlias = Callable[[ToolCall], Awaitable[CallResult]]
-"""Raises Refused when the call is not carried out."""
-
-Tools: TypeAlias = Mapping[str, Tool]
-"""By the name that the model calls."""
+__all__ = [
+    "Call",
+    "CallResult",
+    "Effect",
+    "Feature",
+    "FormReply",
+    "HostedTool",
+    "Questions",
+    "Toolbox",
+    "hosted_tool",
+]

@@ -70,8 +70,10 @@ class HostedTool(msgspec.Struct, frozen=True, kw_only=True):
     feature: str
     """What people turn on to have the tool, such as `web`."""
     run: Callable[[Call, str], Awaitable[CallResult]]
-    """Takes the arguments as JSON. Raises Refused for wrong arguments or a wrong call, Unavailable
-    when something it needs does not answer: the model reads the message of either."""
+    """Takes the arguments as JSON. Raises Refused for a wrong call, Unavailable when something it
+    needs does not answer: the model reads the message of either."""
+    check: Callable[[str], object] = lambda _: None
+    """Raises Refused for wrong arguments, before the person is asked to allow the call."""
     effect: Effect = "reads"
     is_untrusted: bool = False
     """Its output was written by strangers, as a web page is."""
@@ -101,18 +103,21 @@ def hosted_tool(
         arguments = _arguments_type(function)
         decoder = msgspec.json.Decoder(arguments)
 
-        async def run(call: Call, encoded: str) -> CallResult:
+        def decode(encoded: str) -> dict[str, object]:
             try:
-                values = msgspec.structs.asdict(decoder.decode(encoded))
+                return msgspec.structs.asdict(decoder.decode(encoded))
             except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
                 raise Refused(f"{name} was called wrongly: {error}.", param="arguments") from None
-            result = await function(call, **values)
+
+        async def run(call: Call, encoded: str) -> CallResult:
+            result = await function(call, **decode(encoded))
             return CallResult(result) if isinstance(result, str) else result
 
         return HostedTool(
             spec=Tool(name, inspect.getdoc(function) or "", _build_schema(arguments)),
             feature=feature,
             run=run,
+            check=decode,
             effect=effect,
             is_untrusted=is_untrusted,
             timeout_s=timeout_s,

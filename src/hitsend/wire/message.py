@@ -61,7 +61,8 @@ class Origin(msgspec.Struct, frozen=True):
 
 class Author(msgspec.Struct, frozen=True):
     role: Role
-    name: None = None
+    name: str | None = None
+    """The tool, for the result of one."""
     metadata: dict[str, str] = {}
 
 
@@ -92,6 +93,8 @@ class Metadata(EndMetadata, frozen=True, kw_only=True):
     turn_exchange_id: str | UnsetType = UNSET
     model_slug: str | UnsetType = UNSET
     tool_calls: tuple[ToolCall, ...] | UnsetType = UNSET
+    tool_result: ToolResult | UnsetType = UNSET
+    """For the result of a tool. Its output is the message's text."""
     feedback: Feedback | UnsetType = UNSET
     seen: Seen | UnsetType = UNSET
     is_visually_hidden_from_conversation: bool | UnsetType = UNSET
@@ -125,9 +128,10 @@ class Envelope(msgspec.Struct, frozen=True):
 
 def build_message(message: FoldedMessage, origin: Origin) -> WireMessage:
     is_answer = message.role == "assistant"
+    result = get_tool_result(message)
     return WireMessage(
         id=message.message_id,
-        author=Author(message.role),
+        author=Author(message.role, result.tool or None if result else None),
         create_time=origin.created_at,
         content=Content((message.text if is_answer else visible_text(message.parts),)),
         status=STATUSES[message.status],
@@ -137,6 +141,7 @@ def build_message(message: FoldedMessage, origin: Origin) -> WireMessage:
             turn_exchange_id=origin.turn_id or UNSET,
             model_slug=origin.model if is_answer else UNSET,
             tool_calls=get_tool_calls(message) or UNSET,
+            tool_result=result or UNSET,
             feedback=origin.feedback or UNSET,
             seen=message.seen or UNSET,
             **msgspec.structs.asdict(build_end_metadata(message)),
@@ -164,6 +169,14 @@ def _part_text(part: Part) -> str:
 
 def get_tool_calls(message: FoldedMessage) -> tuple[ToolCall, ...]:
     return tuple(part for part in message.parts if isinstance(part, ToolCall))
+
+
+def get_tool_result(message: FoldedMessage) -> ToolResult | None:
+    """Returns what a tool's message says besides its text."""
+    if message.role != "tool" or not message.parts:
+        return None
+    result = message.parts[0]
+    return msgspec.structs.replace(result, output="") if isinstance(result, ToolResult) else None
 
 
 def end_turn_flag(message: FoldedMessage) -> bool | None:

@@ -16,8 +16,12 @@ from hitsend.events import (
     AnswerFinished,
     AnswerStarted,
     AnyEvent,
+    ApprovalDecided,
+    ApprovalRequested,
     ContextBuilt,
     Ending,
+    FormAnswered,
+    FormShown,
     MemoriesChanged,
     MessageAdded,
     PromptEncoded,
@@ -30,7 +34,9 @@ from hitsend.events import (
     ToolCallArrived,
     ToolCallDropped,
     ToolCallStarted,
+    ToolProgressed,
     ToolReturned,
+    ToolStarted,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
@@ -38,7 +44,7 @@ from hitsend.events import (
 )
 from hitsend.messages import Token, ToolCall, Usage
 from hitsend.sse import encode_frame
-from hitsend.transcript import Transcript
+from hitsend.transcript import FoldedMessage, Transcript
 from hitsend.wire import openai_response as response
 from hitsend.wire.coalesce import coalesce_text
 from hitsend.wire.message import get_tool_calls
@@ -52,6 +58,9 @@ FINISH_REASONS: dict[Ending | None, response.FinishReason] = {
     "stopped": "stop",
 }
 
+ROUND_BREAK = "\n\n"
+"""Between what was said before calls of our tools and after them."""
+
 UNKNOWN_LOGPROB = -9999.0
 """OpenAI's value for a token whose probability is not known."""
 
@@ -64,6 +73,8 @@ class ChunkView:
         self._num_logprobs = num_logprobs
         self._fold = TextlessFold()
         self._num_calls = 0
+        self._has_text = False
+        self._is_role_sent = False
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
         return b"".join(self.encode_chunks(batch))
@@ -75,35 +86,49 @@ class ChunkView:
         )
 
     def _event_chunks(self, event: AnyEvent) -> list[bytes]:
-        has_ended = self._fold.apply(event)
+        self._fold.apply(event)
         match event:
             case TextArrived():
                 return self._text_chunks(event)
             case AnswerStarted():
-                return [self._chunk(response.Delta(role="assistant", content=""))]
-            case ToolCallStarted(call_id=call_id, tool=tool):
-                return [self._first_call_chunk(ToolCall(call_id, tool, ""))]
-            case ToolArgumentsArrived(text=text):
-                function = response.FunctionPiece(text)
-                piece = response.FunctionCallPiece(self._num_calls - 1, function)
-                return [self._call_chunk(piece)]
+                return self._start_chunks()
+            case ToolCallStarted(call_id=call_id, tool=tool, is_hosted=is_hosted):
+                return [] if is_hosted else [self._first_call_chunk(ToolCall(call_id, tool, ""))]
+            case ToolArgumentsArrived(call_id=call_id, text=text):
+                return self._argument_chunks(call_id, text)
             case ToolCallArrived(call=call):
-                is_new = len(get_tool_calls(self._fold.last_message)) > self._num_calls
+                is_new = len(_own_calls(self._fold.last_message)) > self._num_calls
                 return [self._first_call_chunk(call)] if is_new else []
-            case AnswerFinished():
-                return self._finish_chunks() if has_ended else []
             case TurnFinished() | TurnFailed():
-                return self._turn_end_chunks(has_ended)
+                return self._turn_end_chunks()
+            case AnswerFinished():
+                return []
             case TurnStarted() | ContextBuilt() | PromptEncoded() | TurnAccepted():
                 return []
             case PromptWarmed() | MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
                 return []
-            case MemoriesChanged() | ToolCallDropped() | ToolReturned():
+            case MemoriesChanged() | ToolCallDropped():
+                return []
+            case ToolStarted() | ToolProgressed() | ToolReturned():
+                return []
+            case ApprovalRequested() | ApprovalDecided() | FormShown() | FormAnswered():
                 return []
             case _:
                 assert_never(event)
 
+    def _start_chunks(self) -> list[bytes]:
+        """Rounds of an answer, with calls of our tools between them, are paragraphs to the
+        caller."""
+        if not self._is_role_sent:
+            self._is_role_sent = True
+            return [self._chunk(response.Delta(role="assistant", content=""))]
+        if not self._has_text:
+            return []
+        self._has_text = False
+        return [self._chunk(response.Delta(content=ROUND_BREAK))]
+
     def _text_chunks(self, event: TextArrived) -> list[bytes]:
+        self._has_text |= bool(event.text)
         logprobs = _build_logprobs(event.tokens, self._num_logprobs)
         if not event.text and not (logprobs and logprobs.content):
             return []
@@ -116,22 +141,23 @@ class ChunkView:
             response.FunctionCallPiece(index, function, call.call_id, "function")
         )
 
+    def _argument_chunks(self, call_id: str, text: str) -> list[bytes]:
+        if call_id not in [call.call_id for call in _own_calls(self._fold.last_message)]:
+            return []
+        function = response.FunctionPiece(text)
+        return [self._call_chunk(response.FunctionCallPiece(self._num_calls - 1, function))]
+
     def _call_chunk(self, piece: response.FunctionCallPiece) -> bytes:
         return self._chunk(response.Delta(tool_calls=(piece,)))
 
-    def _turn_end_chunks(self, has_ended: bool) -> list[bytes]:
-        if error := _find_error(self._fold.transcript):
+    def _turn_end_chunks(self) -> list[bytes]:
+        folded = self._fold.transcript
+        if error := _find_error(folded):
             return [encode_frame(_encode_json(ErrorBody(describe_error(error))))]
-        return self._finish_chunks() if has_ended else []
-
-    def _finish_chunks(self) -> list[bytes]:
-        answer = self._fold.last_message
-        if answer.ending not in FINISH_REASONS:
-            return []  # an error chunk follows and ends the stream
-        finish = self._chunk(response.Delta(), finish_reason=FINISH_REASONS[answer.ending])
+        finish = self._chunk(response.Delta(), finish_reason=_finish_reason(folded))
         if not self._include_usage:
             return [finish]
-        return [finish, self._encode((), _build_usage(answer.usage or Usage()))]
+        return [finish, self._encode((), _build_usage(transcript.sum_usage(folded) or Usage()))]
 
     def _chunk(
         self,
@@ -163,21 +189,22 @@ def build_completion(
     if error := _find_error(folded):
         raise error
     turn = next(event for event in events if isinstance(event, TurnStarted))
-    answer = folded.messages[-1]
+    answers = [one for one in folded.messages if one.role == "assistant"]
     calls = tuple(
         response.FunctionCall(call.call_id, response.Function(call.tool, call.arguments))
-        for call in get_tool_calls(answer)
+        for call in _own_calls(answers[-1])
         if not call.is_partial
     )
-    message = response.AnswerMessage(answer.text or (None if calls else ""), calls or UNSET)
+    text = ROUND_BREAK.join(answer.text for answer in answers if answer.text)
+    message = response.AnswerMessage(text or (None if calls else ""), calls or UNSET)
     arrivals = (event.tokens for event in events if isinstance(event, TextArrived))
     logprobs = _build_logprobs([token for tokens in arrivals for token in tokens], num_logprobs)
     return response.Completion(
         _completion_id(turn),
         int(turn.created_at),
         turn.model,
-        (response.Choice(message, FINISH_REASONS[answer.ending], logprobs),),
-        _build_usage(answer.usage or Usage()),
+        (response.Choice(message, _finish_reason(folded), logprobs),),
+        _build_usage(transcript.sum_usage(folded) or Usage()),
     )
 
 
@@ -185,12 +212,26 @@ def build_model_list(names: Iterable[str], created: int) -> response.ModelList:
     return response.ModelList(tuple(response.Model(name, created) for name in names))
 
 
+def _own_calls(answer: FoldedMessage) -> list[ToolCall]:
+    """Returns the calls that the caller has to run."""
+    return [call for call in get_tool_calls(answer) if not call.is_hosted]
+
+
+def _finish_reason(folded: Transcript) -> response.FinishReason:
+    """An answer that went on calling our tools until it was stopped was cut short."""
+    answer, ending = folded.messages[-1], folded.ending
+    if ending == "tool_calls" and not (answer.role == "assistant" and _own_calls(answer)):
+        return "length"
+    assert ending is not None
+    return FINISH_REASONS[ending]
+
+
 def _find_error(folded: Transcript) -> HitsendError | None:
     """Returns why an ended turn has no whole answer; None if it has one."""
     if folded.failure:
         return error_from_failure(folded.failure)
-    has_answer = folded.messages and folded.messages[-1].role == "assistant"
-    if folded.ending in (None, "interrupted") or not has_answer:
+    is_whole = folded.ending in FINISH_REASONS
+    if not is_whole or transcript.last_answer_index(folded) is None:
         return Unavailable("The answer was cut short. Ask again.")
     return None
 

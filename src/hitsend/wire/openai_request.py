@@ -28,6 +28,7 @@ from hitsend.messages import (
 from hitsend.send import Send
 from hitsend.wire.body import validation_refusal
 from hitsend.wire.openai_response import FunctionCall
+from hitsend.wire.send import Feature
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
@@ -145,6 +146,8 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     functions: object = None
     function_call: object = None
     decoding: Decoding | None = None
+    system_hints: Annotated[tuple[Feature, ...], Meta(max_length=32)] | None = None
+    """hitsend's extension: features whose tools hitsend runs. See docs/openai.md."""
 
 
 class ParsedCompletion(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +173,7 @@ def parse_completion(
             sampling=_parse_sampling(request),
             given=_parse_messages(request.messages),
             tools=_parse_tools(request),
+            features=tuple(dict.fromkeys(request.system_hints or ())) or UNSET,
             must_call=request.tool_choice not in (None, "none", "auto"),
             own_rules=_parse_rules(request),
             key=None if key is None else f"api:{key}",

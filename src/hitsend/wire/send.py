@@ -4,18 +4,22 @@ Bodies refuse unknown fields and omit defaults, so that an older server takes a 
 """
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET, Meta
 
 from hitsend.canonical import canonicalize
 from hitsend.errors import Refused
 from hitsend.events import Action
 from hitsend.messages import Sampling
-from hitsend.send import Send, check_length
+from hitsend.send import CallVerdict, Send, check_length
 
 ROOT = "client-created-root"
 """The parent of the first message of a conversation."""
+
+
+Feature: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
 class SendBodyAuthor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -56,7 +60,11 @@ class SendBody(
     conversation_mode: ConversationMode | None = None
     client_prepare_state: str | None = None
     supports_buffering: bool = False
-    system_hints: tuple[str, ...] = ()
+    system_hints: Annotated[tuple[Feature, ...], Meta(max_length=32)] = ()
+    """The features to use, such as `web`."""
+    verdicts: Annotated[tuple[CallVerdict, ...], Meta(max_length=32)] = ()
+    """With the action `continue`: decisions about calls of tools that wait for the person. The
+    parent is the newest message of such a call."""
     timezone: str | None = None
     timezone_offset_min: int | None = None
 
@@ -66,11 +74,8 @@ def parse_send(body: SendBody, user_id: str, most_chars: int, key: str | None = 
 
     NOTE: a text of `most_chars` may take a second; call this in a thread."""
     message = _get_new_message(body)
-    if body.system_hints:
-        raise Refused(
-            f"There is no feature {body.system_hints[0]!r} here. Leave out `system_hints`.",
-            param="system_hints",
-        )
+    if body.verdicts and body.action != "continue":
+        raise Refused("Only `continue` takes verdicts.", param="verdicts")
     return Send(
         user_id=user_id,
         action=body.action,
@@ -81,6 +86,9 @@ def parse_send(body: SendBody, user_id: str, most_chars: int, key: str | None = 
         text=_parse_text(message, most_chars) if message else "",
         model=body.model,
         sampling=body.sampling,
+        features=tuple(dict.fromkeys(body.system_hints)) or UNSET,
+        verdicts=body.verdicts or UNSET,
+        time_zone=body.timezone or UNSET,
         key=_idempotency_key(body, message, key),
     )
 

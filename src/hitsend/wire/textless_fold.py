@@ -4,6 +4,8 @@ A view forwards text and need not keep it, so its memory does not grow with the 
 counted as they come, and folded together when something else happens.
 """
 
+from collections.abc import Sequence
+
 from hitsend import transcript
 from hitsend.events import AnyEvent, TextArrived, TurnStarted
 from hitsend.transcript import FoldedMessage, OutputCounts, Transcript
@@ -17,16 +19,16 @@ class TextlessFold:
         self._folded = transcript.EMPTY
         self._counts: OutputCounts | None = None
 
-    def apply(self, event: AnyEvent) -> bool:
-        """Returns whether the event ended the answer in progress."""
+    def apply(self, event: AnyEvent) -> Sequence[int]:
+        """Returns the places of the messages in progress that the event ended."""
         if isinstance(event, TextArrived):
             self._counts = (self._counts or OutputCounts()).add(event)
-            return False
+            return ()
         if isinstance(event, TurnStarted):
             self.turn = event
-        was_open = self._is_open
+        were_open = _open_places(self._folded)
         self._folded = transcript.apply(self.transcript, event)
-        return was_open and not self._is_open
+        return [at for at in were_open if self._folded.messages[at].status != "in_progress"]
 
     @property
     def transcript(self) -> Transcript:
@@ -41,9 +43,11 @@ class TextlessFold:
 
     @property
     def answer(self) -> FoldedMessage | None:
-        messages = self.transcript.messages
-        return messages[-1] if messages and messages[-1].role == "assistant" else None
+        """The newest one."""
+        at = transcript.last_answer_index(self.transcript)
+        return None if at is None else self._folded.messages[at]
 
-    @property
-    def _is_open(self) -> bool:
-        return self.answer is not None and self.answer.status == "in_progress"
+
+def _open_places(folded: Transcript) -> list[int]:
+    messages = enumerate(folded.messages)
+    return [at for at, message in messages if message.status == "in_progress"]

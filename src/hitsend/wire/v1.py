@@ -20,8 +20,12 @@ from hitsend.events import (
     AnswerDelayed,
     AnswerFinished,
     AnswerStarted,
+    ApprovalDecided,
+    ApprovalRequested,
     ContextBuilt,
     Ending,
+    FormAnswered,
+    FormShown,
     MemoriesChanged,
     MessageAdded,
     PromptEncoded,
@@ -34,13 +38,15 @@ from hitsend.events import (
     ToolCallArrived,
     ToolCallDropped,
     ToolCallStarted,
+    ToolProgressed,
     ToolReturned,
+    ToolStarted,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
     TurnStarted,
 )
-from hitsend.messages import Usage
+from hitsend.messages import ToolResult, Usage
 from hitsend.sse import encode_frame
 from hitsend.wire import message as wire
 from hitsend.wire import side_events
@@ -53,6 +59,7 @@ from hitsend.wire.textless_fold import TextlessFold
 
 TEXT_PATH = "/message/content/parts/0"
 CALLS_PATH = "/message/metadata/tool_calls"
+RESULT_PATH = "/message/metadata/tool_result"
 
 STREAM_STATUSES: dict[Ending, side_events.StreamStatus] = {
     "stop": "finished_successfully",
@@ -149,14 +156,14 @@ class V1View:
 
     def _event_frames(self, stamped: Stamped) -> list[SseFrame]:
         event = stamped.event
-        has_ended = self._fold.apply(event)
+        ended = self._fold.apply(event)
         match event:
             case TextArrived(text=text, first_word_ms=first_word_ms):
                 at_ms = stamped.at_ms if first_word_ms is UNSET else first_word_ms
                 return self._text_frames(text, at_ms)
             case TurnStarted():
                 return [ENCODING_FRAME, *([_side_event(self._token)] if self._token else ())]
-            case MessageAdded() | AnswerStarted():
+            case MessageAdded() | AnswerStarted() | ToolStarted():
                 return self._message_frames()
             case ToolCallStarted() | ToolCallArrived():
                 return [self._call_frame()]
@@ -168,21 +175,27 @@ class V1View:
             case AnswerDelayed(reason=reason, num_ahead=num_ahead):
                 return [_side_event(side_events.AnswerDelayed(reason, num_ahead))]
             case AnswerFinished():
-                return self._answer_end_frames() if has_ended else []
+                return self._end_frames(ended)
             case TitleChosen(title=title, revision=revision):
                 conversation_id = self._turn.conversation_id
                 return [_side_event(side_events.TitleGeneration(title, conversation_id, revision))]
             case TurnFinished() | TurnFailed():
-                answer_end = self._answer_end_frames() if has_ended else []
-                return answer_end + self._turn_end_frames(event)
+                return self._end_frames(ended) + self._turn_end_frames(event)
+            case ToolProgressed(call_id=call_id, text=text):
+                at = self._result_place(call_id)
+                return [self._delta(f"{RESULT_PATH}/progress", "append", text, at)]
+            case ApprovalRequested(call_id=call_id) | ApprovalDecided(call_id=call_id):
+                return [self._result_frame(call_id)]
+            case FormShown(call_id=call_id) | FormAnswered(call_id=call_id):
+                return [self._result_frame(call_id)]
+            case ToolReturned(result=result):
+                return self._return_frames(result) if ended else []
             case PromptWarmed():
                 self._warmed = event
                 return []
             case ContextBuilt():
                 return self._hidden_frames(event)
-            case ToolCallDropped() | ToolReturned():
-                return []
-            case PromptEncoded() | TurnAccepted() | PromptRead():
+            case ToolCallDropped() | PromptEncoded() | TurnAccepted() | PromptRead():
                 return []
             case _:
                 assert_never(event)
@@ -213,9 +226,11 @@ class V1View:
 
     def _memory_frames(self) -> list[SseFrame]:
         """Empty before the answer has begun: its first frame then includes the memories."""
-        if self._fold.answer is None:
+        at = transcript.last_answer_index(self._fold.transcript)
+        if at is None:
             return []
-        return [self._delta("/message/metadata/seen", "add", self._fold.answer.seen)]
+        seen = self._fold.transcript.messages[at].seen
+        return [self._delta("/message/metadata/seen", "add", seen, at)]
 
     def _text_frames(self, text: str, at_ms: float) -> list[SseFrame]:
         if not text:
@@ -236,14 +251,43 @@ class V1View:
         self._num_calls = len(calls)
         return self._delta("/message/metadata", "append", {"tool_calls": calls})
 
-    def _answer_end_frames(self) -> list[SseFrame]:
-        answer = self._fold.last_message
+    def _end_frames(self, ended: Sequence[int]) -> list[SseFrame]:
+        """The last of the messages is the answer, unless a tool was running."""
+        frames = []
+        for at in ended:
+            message = self._fold.transcript.messages[at]
+            changes = (
+                PatchItem("/message/status", "replace", wire.STATUSES[message.status]),
+                PatchItem("/message/end_turn", "replace", wire.end_turn_flag(message)),
+                PatchItem("/message/metadata", "append", wire.build_end_metadata(message)),
+            )
+            frames.append(self._delta("", "patch", changes, at))
+            if message.role == "assistant":
+                frames.append(self._marker("last_token"))
+        return frames
+
+    def _result_place(self, call_id: str) -> int:
+        at = transcript.find_result_index(self._fold.transcript, call_id)
+        assert at is not None
+        return at
+
+    def _result_frame(self, call_id: str) -> SseFrame:
+        at = self._result_place(call_id)
+        result = wire.get_tool_result(self._fold.transcript.messages[at])
+        return self._delta(RESULT_PATH, "replace", result, at)
+
+    def _return_frames(self, result: ToolResult) -> list[SseFrame]:
+        at = self._result_place(result.call_id)
+        message = self._fold.transcript.messages[at]
         changes = (
-            PatchItem("/message/status", "replace", wire.STATUSES[answer.status]),
-            PatchItem("/message/end_turn", "replace", wire.end_turn_flag(answer)),
-            PatchItem("/message/metadata", "append", wire.build_end_metadata(answer)),
+            PatchItem("/message/status", "replace", wire.STATUSES[message.status]),
+            PatchItem(RESULT_PATH, "replace", wire.get_tool_result(message)),
         )
-        return [self._delta("", "patch", changes), self._marker("last_token")]
+        frames = [self._delta("", "patch", changes, at)]
+        if result.output:
+            self._checksums[at].add(result.output)
+            frames.append(self._delta(TEXT_PATH, "append", result.output, at))
+        return frames
 
     def _turn_end_frames(self, end: TurnFinished | TurnFailed) -> list[SseFrame]:
         turn = self._turn
@@ -262,18 +306,20 @@ class V1View:
         ]
 
     def _turn_metadata(self) -> side_events.TurnMetadata:
-        answer = self._fold.answer
+        answer, folded = self._fold.answer, self._fold.transcript
+        first = next((one for one in folded.messages if one.role == "assistant"), None)
+        first_usage = first.usage if first else None
         return side_events.TurnMetadata(
             model_slug=self._turn.model,
             is_first_turn=self._turn.is_first_turn,
             turn_exchange_id=self._turn.turn_id,
             message_id=answer.message_id if answer else None,
-            usage=answer.usage if answer else None,
+            usage=transcript.sum_usage(folded),
             ttft_ms=self._first_word_ms,
             sampling=self._turn.sampling.explicit,
-            conduit_prewarmed=_num_warm_tokens(self._warmed, answer.usage if answer else None) > 0,
+            conduit_prewarmed=_num_warm_tokens(self._warmed, first_usage) > 0,
             warmup_state=_warmup_state(self._warmed),
-            saved_ms=_saved_ms(self._warmed, answer.usage if answer else None),
+            saved_ms=_saved_ms(self._warmed, first_usage),
             request_id=self._turn.request_id,
             turn_trace_id=self._turn.turn_trace_id,
             cluster_region=self._turn.cluster_region,
@@ -300,8 +346,9 @@ class V1View:
             side_events.MessageMarker(self._turn.conversation_id, message_id, marker, position)
         )
 
-    def _delta(self, path: str, op: Op, value: object) -> SseFrame:
-        channel = self._num_hidden + len(self._checksums) - 1
+    def _delta(self, path: str, op: Op, value: object, at: int | None = None) -> SseFrame:
+        """`at` is the place of the message, without one the newest."""
+        channel = self._num_hidden + (len(self._checksums) - 1 if at is None else at)
         return SseFrame(_encode_json(self._deltas.encode(channel, path, op, value)), "delta")
 
 

@@ -26,8 +26,21 @@ export interface AnswerStarted {
 
 export interface Approval {
 	reason: 'untrusted' | 'writes';
-	decision?: 'always' | 'conversation' | 'expired' | 'once' | 'refused';
+	decision?: 'always' | 'conversation' | 'once' | 'refused' | 'expired';
 	word: string;
+}
+
+export interface ApprovalDecided {
+	type: 'ApprovalDecided';
+	call_id: string;
+	decision: 'always' | 'conversation' | 'once' | 'refused' | 'expired';
+	word: string;
+}
+
+export interface ApprovalRequested {
+	type: 'ApprovalRequested';
+	call_id: string;
+	reason: 'untrusted' | 'writes';
 }
 
 export interface ChangedMemory {
@@ -44,6 +57,7 @@ export interface ContextBuilt {
 	type: 'ContextBuilt';
 	sections: Section[];
 	seen: Seen | null;
+	tools?: string[];
 }
 
 export type Ending = 'stop' | 'length' | 'tool_calls' | 'stopped' | 'interrupted' | 'failed';
@@ -63,6 +77,12 @@ export type Event =
 	| ToolArgumentsArrived
 	| ToolCallArrived
 	| ToolCallDropped
+	| ToolStarted
+	| ToolProgressed
+	| ApprovalRequested
+	| ApprovalDecided
+	| FormShown
+	| FormAnswered
 	| ToolReturned
 	| MemoriesChanged
 	| AnswerFinished
@@ -82,6 +102,19 @@ export interface Form {
 	message: string;
 	schema: string;
 	action?: 'accept' | 'cancel' | 'decline';
+}
+
+export interface FormAnswered {
+	type: 'FormAnswered';
+	call_id: string;
+	form_id: string;
+	action: 'accept' | 'cancel' | 'decline';
+}
+
+export interface FormShown {
+	type: 'FormShown';
+	call_id: string;
+	form: Form;
 }
 
 export interface MemoriesChanged {
@@ -227,6 +260,13 @@ export interface ToolCallStarted {
 	type: 'ToolCallStarted';
 	call_id: string;
 	tool: string;
+	is_hosted?: boolean;
+}
+
+export interface ToolProgressed {
+	type: 'ToolProgressed';
+	call_id: string;
+	text: string;
 }
 
 export interface ToolResult {
@@ -246,6 +286,13 @@ export interface ToolResult {
 
 export interface ToolReturned {
 	type: 'ToolReturned';
+	result: ToolResult;
+}
+
+export interface ToolStarted {
+	type: 'ToolStarted';
+	message_id: string;
+	parent_id: string | null;
 	result: ToolResult;
 }
 
@@ -280,6 +327,7 @@ export interface TurnStarted {
 	request_id?: string;
 	turn_trace_id?: string;
 	cluster_region?: string;
+	features?: string[];
 }
 
 export interface Usage {

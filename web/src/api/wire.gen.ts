@@ -1,6 +1,6 @@
 // Written by `make generate` from the Python values that are encoded. Do not edit.
 
-import type { Action, Ending, Role, Sampling, Section, Seen, Source, Span, Stamped, ToolCall, Usage } from './events.gen';
+import type { Action, Ending, Role, Sampling, Section, Seen, Source, Span, Stamped, ToolCall, ToolResult, Usage } from './events.gen';
 
 export interface AccountCreated {
 	kind: 'AccountCreated';
@@ -131,7 +131,7 @@ export interface AuthenticatorSetup {
 
 export interface Author {
 	role: Role;
-	name: null;
+	name: string | null;
 	metadata: Record<string, string>;
 }
 
@@ -150,6 +150,12 @@ export interface BrowserSession {
 	created_at: number;
 	last_seen_at: number;
 	is_current: boolean;
+}
+
+export interface CallVerdict {
+	call_id: string;
+	decision: 'always' | 'conversation' | 'once' | 'refused';
+	word?: string;
 }
 
 export interface Carry {
@@ -698,6 +704,7 @@ export interface Metadata {
 	turn_exchange_id?: string;
 	model_slug?: string;
 	tool_calls?: ToolCall[];
+	tool_result?: ToolResult;
 	feedback?: Feedback;
 	seen?: Seen;
 	is_visually_hidden_from_conversation?: boolean;
@@ -1181,6 +1188,7 @@ export interface SendBody {
 	client_prepare_state?: string | null;
 	supports_buffering?: boolean;
 	system_hints?: string[];
+	verdicts?: CallVerdict[];
 	timezone?: string | null;
 	timezone_offset_min?: number | null;
 }

@@ -40,7 +40,9 @@ function buildSteps(log: Stamped[], t: Words['inspector']): Step[] {
 		.map(({ seq, at_ms, event }) => ({ seq, atMs: at_ms, ...describeEvent(event, t) }));
 }
 
-const MORE = new Set<Event['type']>(['TextArrived', 'ToolArgumentsArrived']);
+const MORE = new Set<Event['type']>(['TextArrived', 'ToolArgumentsArrived', 'ToolProgressed']);
+/** Of what a tool returned. The conversation has all of it. */
+const MAX_OUTPUT_CHARS = 500;
 
 const isOutput = (stamped: Stamped | undefined) =>
 	stamped !== undefined &&
@@ -56,6 +58,7 @@ function countBySource(prompt: PromptEncoded | null): TurnReport['sources'] {
 
 function describeEvent(event: Event, t: Words['inspector']): StepText {
 	const { step, source, role, ending, dropReason } = t;
+	const { approvalReason, approvalDecision, formAction } = t;
 	switch (event.type) {
 		case 'TurnStarted':
 			return { title: step.turnStarted, detail: event.model };
@@ -103,7 +106,22 @@ function describeEvent(event: Event, t: Words['inspector']): StepText {
 		case 'ToolCallDropped':
 			return { title: step.toolCallDropped, detail: dropReason[event.reason] };
 		case 'ToolReturned':
-			return { title: step.toolReturned, detail: event.result.output };
+			return {
+				title: step.toolReturned,
+				detail: event.result.output.slice(0, MAX_OUTPUT_CHARS)
+			};
+		case 'ToolStarted':
+			return { title: step.toolStarted, detail: event.result.tool ?? '' };
+		case 'ToolProgressed':
+			return { title: step.toolProgressed, detail: '' };
+		case 'ApprovalRequested':
+			return { title: step.approvalRequested, detail: approvalReason[event.reason] };
+		case 'ApprovalDecided':
+			return { title: step.approvalDecided, detail: approvalDecision[event.decision] };
+		case 'FormShown':
+			return { title: step.formShown, detail: event.form.message };
+		case 'FormAnswered':
+			return { title: step.formAnswered, detail: formAction[event.action] };
 		case 'AnswerFinished': {
 			const { num_output_tokens: count, decode_ms } = event.usage;
 			const speed = decode_ms > 0 && step.speed((count / decode_ms) * 1000);

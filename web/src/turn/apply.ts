@@ -6,12 +6,14 @@ import type {
 	ChangedMemory,
 	Ending,
 	Event,
+	Form,
 	Message,
 	PromptRead,
 	Role,
 	Seen,
 	TextArrived,
 	ToolCall,
+	ToolResult,
 	TurnFailed,
 	Usage
 } from '$/api/events.gen';
@@ -71,6 +73,8 @@ const EMPTY_SEEN: Seen = {
 	changed: []
 };
 
+const NO_FORM: Form = { form_id: '', message: '', schema: '{}' };
+
 export function fold(events: Event[]): Transcript {
 	return events.reduce(apply, EMPTY);
 }
@@ -84,7 +88,7 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 		case 'AnswerStarted':
 			return addMessage(transcript, {
 				...createMessage(event, 'assistant', [], 'in_progress'),
-				seen: transcript.seen
+				seen: seenOfNextAnswer(transcript)
 			});
 		case 'ContextBuilt':
 			return { ...transcript, seen: event.seen ?? null };
@@ -98,8 +102,16 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 				usage: addOutput(usage ?? NO_USAGE, event)
 			}));
 		case 'ToolCallStarted': {
-			const { call_id, tool } = event;
-			const call: Part = { kind: 'tool_call', call_id, tool, arguments: '', is_partial: true };
+			const { call_id, tool, is_hosted } = event;
+			const hosted = is_hosted === undefined ? {} : { is_hosted };
+			const call: Part = {
+				kind: 'tool_call',
+				call_id,
+				tool,
+				arguments: '',
+				is_partial: true,
+				...hosted
+			};
 			return changeLast(transcript, ({ parts }) => ({ parts: [...parts, call] }));
 		}
 		case 'ToolArgumentsArrived':
@@ -108,17 +120,41 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 			}));
 		case 'ToolCallArrived':
 			return changeLast(transcript, ({ parts }) => ({ parts: putCall(parts, event.call) }));
+		case 'ToolStarted':
+			return addMessage(transcript, createMessage(event, 'tool', [event.result], 'in_progress'));
+		case 'ToolProgressed':
+			return changeResult(transcript, event.call_id, ({ progress }) => ({
+				progress: (progress ?? '') + event.text
+			}));
+		case 'ApprovalRequested':
+			return changeResult(transcript, event.call_id, () => ({
+				approval: { reason: event.reason, word: '' }
+			}));
+		case 'ApprovalDecided':
+			return changeResult(transcript, event.call_id, ({ approval }) => ({
+				approval: {
+					reason: approval?.reason ?? 'writes',
+					decision: event.decision,
+					word: event.word
+				}
+			}));
+		case 'FormShown':
+			return changeResult(transcript, event.call_id, () => ({ form: event.form }));
+		case 'FormAnswered':
+			return changeResult(transcript, event.call_id, ({ form }) => ({
+				form: { ...(form ?? NO_FORM), action: event.action }
+			}));
 		case 'ToolReturned':
-			return changeLast(transcript, ({ parts }) => ({ parts: [...parts, event.result] }));
+			return addResult(transcript, event.result);
 		case 'AnswerFinished':
 			return closeLast(transcript, event.ending, event.usage);
 		case 'TitleChosen':
 			return { ...transcript, title: event.title };
 		case 'TurnFinished':
-			return { ...closeLast(transcript, event.ending), ending: event.ending };
+			return { ...closeOpen(transcript, event.ending), ending: event.ending };
 		case 'TurnFailed':
 			return {
-				...closeLast(transcript, 'failed', null, event.message),
+				...closeOpen(transcript, 'failed', event.message),
 				ending: 'failed',
 				failure: event
 			};
@@ -157,12 +193,48 @@ function addMessage(transcript: Transcript, message: TranscriptMessage): Transcr
 	return { ...transcript, messages: [...transcript.messages, message] };
 }
 
-/** Belongs to the answer, which may start before or after this event. */
+/** Belongs to the newest answer, which may start before or after this event. */
 function addMemoryChanges(transcript: Transcript, more: ChangedMemory[]): Transcript {
-	const before = transcript.seen ?? EMPTY_SEEN;
-	const seen = { ...before, changed: [...before.changed, ...more] };
-	const next = { ...transcript, seen };
-	return next.messages.at(-1)?.role === 'assistant' ? changeLast(next, () => ({ seen })) : next;
+	const next = { ...transcript, seen: withChanges(transcript.seen, more) };
+	const at = transcript.messages.findLastIndex(({ role }) => role === 'assistant');
+	return at < 0 ? next : changeAt(next, at, ({ seen }) => ({ seen: withChanges(seen, more) }));
+}
+
+function withChanges(seen: Seen | null, more: ChangedMemory[]): Seen {
+	const before = seen ?? EMPTY_SEEN;
+	return { ...before, changed: [...before.changed, ...more] };
+}
+
+/** An answer after tools has seen the same, but changed no memories yet. */
+function seenOfNextAnswer({ seen, messages }: Transcript): Seen | null {
+	const isFirst = !messages.some(({ role }) => role === 'assistant');
+	return seen === null || isFirst ? seen : { ...seen, changed: [] };
+}
+
+/** The place of the message with the result of a call, or -1. */
+function findResult({ messages }: Transcript, callId: string): number {
+	return messages.findLastIndex(({ role, parts }) => {
+		const [part] = parts;
+		return role === 'tool' && part?.kind === 'tool_result' && part.call_id === callId;
+	});
+}
+
+function changeResult(
+	transcript: Transcript,
+	callId: string,
+	change: (result: ToolResult) => Partial<ToolResult>
+): Transcript {
+	return changeAt(transcript, findResult(transcript, callId), ({ parts }) => ({
+		parts: parts.map((part) => (part.kind === 'tool_result' ? { ...part, ...change(part) } : part))
+	}));
+}
+
+/** Fills the message of the call. In older logs a result is a part of the answer. */
+function addResult(transcript: Transcript, result: ToolResult): Transcript {
+	const part: Part = { ...result, kind: 'tool_result' };
+	const at = findResult(transcript, result.call_id);
+	if (at < 0) return changeLast(transcript, ({ parts }) => ({ parts: [...parts, part] }));
+	return changeAt(transcript, at, () => ({ parts: [part], status: 'finished' }));
 }
 
 function toPromptUsage(read: PromptRead): Usage {
@@ -207,6 +279,20 @@ function putCall(parts: Part[], call: ToolCall): Part[] {
 	return isStarted ? parts.with(-1, call) : [...parts, call];
 }
 
+/** Closes all messages in progress: several calls of tools may run at once. */
+function closeOpen(
+	transcript: Transcript,
+	ending: Ending,
+	problem: string | null = null
+): Transcript {
+	const messages = transcript.messages.map((message) =>
+		message.role === 'tool' && message.status === 'in_progress'
+			? { ...message, status: toStatus(ending), ending }
+			: message
+	);
+	return closeLast({ ...transcript, messages }, ending, null, problem);
+}
+
 /** Closes the last message, unless it is closed already. */
 function closeLast(
 	transcript: Transcript,
@@ -233,7 +319,16 @@ function changeLast(
 	transcript: Transcript,
 	change: (last: TranscriptMessage) => Partial<TranscriptMessage>
 ): Transcript {
-	const last = transcript.messages.at(-1);
-	if (last === undefined) throw new Error('A turn cannot go on before its first message.');
-	return { ...transcript, messages: transcript.messages.with(-1, { ...last, ...change(last) }) };
+	return changeAt(transcript, transcript.messages.length - 1, change);
+}
+
+function changeAt(
+	transcript: Transcript,
+	at: number,
+	change: (message: TranscriptMessage) => Partial<TranscriptMessage>
+): Transcript {
+	const message = transcript.messages[at];
+	if (message === undefined) throw new Error('A turn cannot go on before its first message.');
+	const messages = transcript.messages.with(at, { ...message, ...change(message) });
+	return { ...transcript, messages };
 }

@@ -41,8 +41,9 @@ from hitsend.engine.scripted.playback import (
     plan_pieces,
     play_batches,
     play_delays,
+    select_script,
 )
-from hitsend.engine.scripted.script import Script, parse_script
+from hitsend.engine.scripted.script import Script
 from hitsend.engine.scripted.weights import SMALL, ScriptedWeights
 from hitsend.errors import Conflict, EngineDown, PromptTooLong, UnknownModel
 from hitsend.events import Span
@@ -229,9 +230,7 @@ class ScriptedEngine:
     ) -> AsyncGenerator[GenerationStep, None]:
         with self._idle_queue.foreground():
             await self._idle_queue.preempt(prompt)
-            script = (
-                self._answers.popleft() if self._answers else parse_script(last_user_text(prompt))
-            )
+            script = self._answers.popleft() if self._answers else select_script(prompt)
             async with aclosing(self._answer(script, prompt, sampling)) as steps:
                 async for step in steps:
                     yield step

@@ -3,13 +3,13 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator
-from itertools import cycle, islice
+from itertools import cycle, islice, takewhile
 
 from hitsend.engine.contract import Delayed, Prompt
 from hitsend.engine.encoding import split_partial_answer
-from hitsend.engine.scripted.script import Script
+from hitsend.engine.scripted.script import DIRECTIVE, Script, parse_script, select_round
 from hitsend.errors import EngineLost
-from hitsend.messages import Sampling
+from hitsend.messages import Sampling, ToolCall, ToolResult
 
 NUM_TITLE_WORDS = 3
 PIECE = re.compile(r"\s?\S{1,8}|\s")
@@ -17,6 +17,18 @@ PIECE = re.compile(r"\s?\S{1,8}|\s")
 
 def last_user_text(prompt: Prompt) -> str:
     return next((one.own_text for one in reversed(prompt.messages) if one.role == "user"), "")
+
+
+def select_script(prompt: Prompt) -> Script:
+    """Returns the script of the last message, or of the result of a tool after it."""
+    after = list(takewhile(lambda one: one.role != "user", reversed(prompt.messages)))
+    results = [part for one in after[:1] for part in one.parts if isinstance(part, ToolResult)]
+    for result in results:
+        _, found, script = f"\n{result.output}".partition(f"\n{DIRECTIVE}")
+        if found:
+            return parse_script(DIRECTIVE + script)
+    calls = [one for one in after if any(isinstance(part, ToolCall) for part in one.parts)]
+    return select_round(parse_script(last_user_text(prompt)), len(calls))
 
 
 def plan_pieces(

@@ -4,6 +4,10 @@ A message whose first line begins with `!script` is a script. The text after tha
 answer, word for word:
 
     !script tokens=500 pace=20ms first=300ms batch=4 die=10 hang=5 error load=2s queue=3 wait=1s
+
+A line `!then` divides the answer: what follows it is said after the results of the tools that were
+called before it. The engine obeys what it reads: a script in the result of a tool replaces that of
+the message.
 """
 
 import re
@@ -14,6 +18,7 @@ import msgspec
 from hitsend.errors import Refused
 
 DIRECTIVE = "!script"
+NEXT_ROUND = re.compile(r"^!then\n?", re.MULTILINE)
 SECONDS = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
 MAX_NUMBER = 1_000_000
 
@@ -50,6 +55,14 @@ def parse_script(message: str) -> Script:
     line, _, text = message.partition("\n")
     fields: dict[str, object] = dict(_fields(line.removeprefix(DIRECTIVE).split()))
     return msgspec.convert(fields | {"text": text or None}, Script)
+
+
+def select_round(script: Script, num_rounds: int) -> Script:
+    """Returns what is said after that many rounds of calls."""
+    if script.text is None or not (parts := NEXT_ROUND.split(script.text))[1:]:
+        return script
+    text = parts[min(num_rounds, len(parts) - 1)]
+    return msgspec.structs.replace(script, text=text.strip("\n"))
 
 
 def _fields(words: list[str]) -> Iterator[tuple[str, float | int | bool]]:

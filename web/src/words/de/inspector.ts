@@ -50,6 +50,18 @@ export const inspector: Words['inspector'] = {
 		interrupted: 'abgeschnitten',
 		failed: 'gescheitert'
 	},
+	approvalReason: {
+		writes: 'es ändert oder sendet etwas',
+		untrusted: 'das Modell hatte Text von Fremden gelesen'
+	},
+	approvalDecision: {
+		once: 'einmal erlaubt',
+		conversation: 'in diesem Gespräch erlaubt',
+		always: 'immer erlaubt',
+		refused: 'abgelehnt',
+		expired: 'nicht rechtzeitig entschieden'
+	},
+	formAction: { accept: 'gesendet', decline: 'abgelehnt', cancel: 'abgebrochen' },
 	dropReason: {
 		cut: 'die Antwort endete mittendrin',
 		malformed: 'er ist nicht lesbar',
@@ -84,6 +96,12 @@ export const inspector: Words['inspector'] = {
 		toolAskedFor: 'Nach einem Werkzeug gefragt',
 		toolCallDropped: 'Werkzeugaufruf verworfen',
 		toolReturned: 'Werkzeug hat geantwortet',
+		toolStarted: 'Werkzeug gestartet',
+		toolProgressed: 'Werkzeug meldet',
+		approvalRequested: 'Um Erlaubnis gefragt',
+		approvalDecided: 'Über die Erlaubnis entschieden',
+		formShown: 'Werkzeug hat etwas gefragt',
+		formAnswered: 'Formular beantwortet',
 		answerFinished: 'Antwort fertig',
 		written: (count) => `${whole(count)} Token`,
 		speed: (perSecond) => `${rough(perSecond)} je Sekunde`,

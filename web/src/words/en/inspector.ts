@@ -49,6 +49,18 @@ export const inspector = {
 		interrupted: 'interrupted',
 		failed: 'failed'
 	},
+	approvalReason: {
+		writes: 'it changes or sends something',
+		untrusted: 'the model had read text by strangers'
+	},
+	approvalDecision: {
+		once: 'allowed once',
+		conversation: 'allowed in this conversation',
+		always: 'always allowed',
+		refused: 'refused',
+		expired: 'not decided in time'
+	},
+	formAction: { accept: 'sent', decline: 'declined', cancel: 'cancelled' },
 	dropReason: {
 		cut: 'the answer ended within it',
 		malformed: 'it cannot be read',
@@ -82,6 +94,12 @@ export const inspector = {
 		toolAskedFor: 'Tool asked for',
 		toolCallDropped: 'Tool call dropped',
 		toolReturned: 'Tool returned',
+		toolStarted: 'Tool started',
+		toolProgressed: 'Tool reported',
+		approvalRequested: 'Asked for permission',
+		approvalDecided: 'Permission decided',
+		formShown: 'Tool asked something',
+		formAnswered: 'Form answered',
 		answerFinished: 'Answer finished',
 		written: (count: number) => `${whole(count)} ${count === 1 ? 'token' : 'tokens'}`,
 		speed: (perSecond: number) => `${rough(perSecond)} per second`,

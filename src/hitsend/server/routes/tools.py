@@ -1,0 +1,74 @@
+"""Tools: which there are, the questions that running calls ask, and what a person allowed."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response
+
+from hitsend.messages import FormAction, Verdict
+from hitsend.send import CallVerdict
+from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
+from hitsend.tools import Feature, FormReply
+from hitsend.wire.responses import Items
+
+Id = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class Features(msgspec.Struct, frozen=True):
+    features: Sequence[Feature]
+
+
+class Approve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    call_id: Id
+    decision: Verdict
+    word: Annotated[str, Meta(max_length=500)] = ""
+    """What the model is told about a refusal."""
+
+
+class FormBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    form_id: Id
+    action: FormAction
+    content: dict[str, str | float | bool | list[str]] = {}
+
+
+@endpoint("GET", "/backend-api/tools", Access.READ)
+async def list_features(call: Call) -> Response:
+    """List the features that can be turned on for a message, with their tools."""
+    toolbox = call.app.services.toolbox
+    return json_response(Features(await toolbox.features(call.user_id)))
+
+
+@endpoint("POST", "/backend-api/f/conversation/approve", Access.SESSION)
+async def approve_call(call: Call) -> Response:
+    """Allow or refuse a call that a running answer waits for.
+
+    409 when none does: then the action `continue` takes the decision."""
+    body = await call.read_body(Approve)
+    verdict = CallVerdict(body.call_id, body.decision, body.word)
+    call.app.services.questions.approvals.answer(call.user_id, body.call_id, verdict)
+    return Response(status_code=NO_CONTENT)
+
+
+@endpoint("POST", "/backend-api/f/conversation/form", Access.SESSION)
+async def answer_form(call: Call) -> Response:
+    """Answer the form of a tool that runs. What is written goes to the tool and is not kept."""
+    body = await call.read_body(FormBody)
+    reply = FormReply(body.action, msgspec.json.encode(body.content).decode())
+    call.app.services.questions.forms.answer(call.user_id, body.form_id, reply)
+    return Response(status_code=NO_CONTENT)
+
+
+@endpoint("GET", "/backend-api/tools/permissions", Access.SESSION)
+async def list_permissions(call: Call) -> Response:
+    """List the tools that the caller lets run without asking, newest first."""
+    return json_response(Items(await call.app.services.store.permissions.list(call.user_id)))
+
+
+@endpoint("DELETE", "/backend-api/tools/permissions/{permission_id}", Access.SESSION)
+async def revoke_permission(call: Call) -> Response:
+    """Revoke a permission: the tool asks again."""
+    permissions = call.app.services.store.permissions
+    await permissions.revoke(call.path_param("permission_id"), call.user_id)
+    return Response(status_code=NO_CONTENT)
