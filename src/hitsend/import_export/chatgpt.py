@@ -1,13 +1,15 @@
 """Parses conversations in the format of ChatGPT exports.
 
 Our own exports use it too, marked `exported_by`. OpenAI does not document the format; this follows
-real exports. Messages that were never shown (instructions, tool calls, reasoning) are left out.
+real exports. Messages that were never shown (instructions, tool calls, reasoning) are left out; the
+calls of our own exports, and their results, are kept.
 """
 
 import re
+from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from hitsend.events import Ending
 from hitsend.import_export.fields import (
@@ -21,6 +23,7 @@ from hitsend.import_export.fields import (
 )
 from hitsend.import_export.imported import ImportedConversation, PartsLeftOut
 from hitsend.import_export.normalize_tree import KeptMessage, Node, normalize_tree
+from hitsend.messages import CitedSource, ToolCall, ToolResult
 
 EXPORTED_BY = "hitsend"
 
@@ -36,6 +39,10 @@ OUR_ENDINGS: dict[str, Ending] = {
     "interrupted": "interrupted",
     "failed": "failed",
 }
+
+
+CallId: TypeAlias = Annotated[str, Meta(max_length=100)]
+ToolName: TypeAlias = Annotated[str, Meta(max_length=200)]
 
 
 class Asset(msgspec.Struct, frozen=True):
@@ -58,6 +65,21 @@ class Attachment(msgspec.Struct, frozen=True):
     mime_type: str | None = None
 
 
+class ExportedCall(msgspec.Struct, frozen=True):
+    call_id: CallId
+    tool: ToolName
+    arguments: str
+    is_partial: bool = False
+
+
+class ExportedResult(msgspec.Struct, frozen=True):
+    call_id: CallId
+    tool: ToolName = ""
+    server: str = ""
+    failed: bool = False
+    sources: list[CitedSource] | None = None
+
+
 class FinishDetails(msgspec.Struct, frozen=True):
     type: str | None = None
     reason: str | None = None
@@ -69,6 +91,8 @@ class Metadata(msgspec.Struct, frozen=True):
     model_slug: str | None = None
     attachments: list[Attachment] | None = None
     finish_details: FinishDetails | None = None
+    tool_calls: list[ExportedCall] | None = None
+    tool_result: ExportedResult | None = None
 
 
 class ForeignMessage(msgspec.Struct, frozen=True):
@@ -159,15 +183,36 @@ def _read_our_message(message: ForeignMessage, left: PartsLeftOut) -> KeptMessag
     text = check_text("".join(_strings(message.content)))
     if role == "user":
         return KeptMessage("user", text)
+    metadata = message.metadata or Metadata()
+    if role == "tool" and metadata.tool_result:
+        return KeptMessage("tool", "", tool_parts=(_read_result(metadata.tool_result, text),))
     if role != "assistant":
         left.tools += 1
         return None
-    metadata = message.metadata or Metadata()
     details = metadata.finish_details or FinishDetails()
     # An answer without an ending was still running when it was exported.
     ending = OUR_ENDINGS.get(details.reason or "", "interrupted")
     model, problem = clean_label(metadata.model_slug) or "", clean_problem(details.message)
-    return KeptMessage("assistant", text, model, ending, problem)
+    calls = tuple(_read_call(call) for call in metadata.tool_calls or () if not call.is_partial)
+    return KeptMessage("assistant", text, model, ending, problem, calls)
+
+
+def _read_call(call: ExportedCall) -> ToolCall:
+    arguments = check_text(call.arguments)
+    return ToolCall(call.call_id, check_text(call.tool), arguments, is_hosted=True)
+
+
+def _read_result(result: ExportedResult, output: str) -> ToolResult:
+    """Anyone may have written the file, so the output counts as that of strangers."""
+    return ToolResult(
+        result.call_id,
+        output,
+        result.failed,
+        tool=check_text(result.tool),
+        server=check_text(result.server) or UNSET,
+        is_untrusted=True,
+        sources=tuple(result.sources or ()) or UNSET,
+    )
 
 
 def _read_their_message(

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hitsend.events import Ending
+from hitsend.messages import ToolCall, ToolResult
 
 Source: TypeAlias = Literal["chatgpt", "open_webui", "hitsend"]
 
@@ -13,14 +14,25 @@ class ImportedMessage(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """The id in the file, unique only within its conversation."""
     parent_id: str | None
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "tool"]
     text: str
+    tool_parts: tuple[ToolCall | ToolResult, ...] = ()
+    """Calls of an answer, or the result that a tool's message holds. Only our exports have them."""
     created_at: float
     model: str | None = None
     """The model that answered. None for a message of the user."""
     ending: Ending | None = None
     """How the answer ended. None for a message of the user."""
     problem: str | None = None
+
+    @property
+    def num_bytes(self) -> int:
+        written = (_tool_text(part) for part in self.tool_parts)
+        return len(self.text.encode()) + sum(len(text.encode()) for text in written)
+
+
+def _tool_text(part: ToolCall | ToolResult) -> str:
+    return part.arguments if isinstance(part, ToolCall) else part.output
 
 
 class ImportedConversation(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +50,7 @@ class ImportedConversation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def num_bytes(self) -> int:
-        return sum(len(message.text.encode()) for message in self.messages)
+        return sum(message.num_bytes for message in self.messages)
 
 
 class LeftOut(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ import msgspec
 from hitsend.errors import BadImport
 from hitsend.events import Ending
 from hitsend.import_export.imported import ImportedMessage
+from hitsend.messages import ToolCall, ToolResult
 
 MAX_MESSAGES = 50_000
 MAX_DEPTH = 10_000
@@ -23,11 +24,12 @@ MAX_CHARS = 64_000_000
 class KeptMessage(msgspec.Struct, frozen=True):
     """The imported part of a node."""
 
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "tool"]
     text: str
     model: str | None = None
     ending: Ending | None = None
     problem: str | None = None
+    tool_parts: tuple[ToolCall | ToolResult, ...] = ()
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -131,8 +133,9 @@ class _TreeNormalizer:
                 self._followed.add(above)
 
     def _can_join(self, above: str, kept: KeptMessage) -> bool:
-        before = self._get_kept(above)
-        return before.role == kept.role and (kept.role == "user" or self._joins_answers)
+        if self._get_kept(above).role != kept.role or kept.role == "tool":
+            return False
+        return kept.role == "user" or self._joins_answers
 
     def _has_own_message(self, node_id: str) -> bool:
         """Whether the node becomes a message, and is not only joined into later ones."""
@@ -147,6 +150,8 @@ class _TreeNormalizer:
         run.reverse()
         text = "\n\n".join(self._get_kept(one).text for one in run)
         self._num_chars += len(text)
+        for part in self._get_kept(node_id).tool_parts:
+            self._num_chars += len(part.arguments if isinstance(part, ToolCall) else part.output)
         if self._num_chars > MAX_CHARS:
             raise BadImport(f"It has more than {MAX_CHARS:,} characters.")
         last, parent_id = self._get_kept(node_id), self._parents[node_id]
@@ -157,6 +162,7 @@ class _TreeNormalizer:
             parent_id=parent_id,
             role=last.role,
             text=text,
+            tool_parts=last.tool_parts,
             created_at=next((at for at in times if at is not None), fallback),
             model=last.model,
             ending=last.ending,

@@ -74,7 +74,7 @@ class _ImportJob:
             for message in conversation.messages
             if conversation_id not in existing
         )
-        for rows in split_batches(new_messages, lambda row: len(row[1].text)):
+        for rows in split_batches(new_messages, lambda row: row[1].num_bytes):
             await self._insert_messages([_message_row(*row) for row in rows])
         self._to_restore += filter(None, existing.values())
         self._count(by_id, existing)
@@ -248,7 +248,7 @@ def _message_row(conversation_id: str, message: ImportedMessage) -> dict[str, ob
         "parent_id": None if parent is None else _message_id(conversation_id, parent),
         "turn_id": _turn_id(conversation_id),
         "role": message.role,
-        "parts": (Text(message.text),) if message.text else (),
+        "parts": (*((Text(message.text),) if message.text else ()), *message.tool_parts),
         "status": status_after(message.ending) if message.ending else "finished",
         "ending": message.ending,
         "model": message.model,
