@@ -40,6 +40,8 @@ NUM_TOKENS = 512
 NUM_LATER_TOKENS = 20
 STREAMS = (1, 16)
 PACED_STREAMS, PACED_RATE = 200, 20
+PACED_TURNS = 2000
+"""`max_turns` of the paced server. One API key, which sends everything, may use a third of it."""
 BURST_S = 5.0
 """Gaps between tokens count after it, when the streams run evenly."""
 
@@ -172,7 +174,7 @@ async def measure_paced(build: launch.Build, _size: int) -> list[Figure]:
     """Sends all at once: a burst is the worst case for first words."""
     figures = []
     bare_gap_ms = await measure_bare_gap_ms()
-    async with serve(build, NUM_TOKENS, PACED_RATE) as server:
+    async with serve(build, NUM_TOKENS, PACED_RATE, max_turns=str(PACED_TURNS)) as server:
         for name, target in targets(server).items():
             run = run_streams(target, Load(PACED_STREAMS), prompt)
             answers, cpu_s = await measure_cpu(server.pid, NUM_TOKENS, run)
