@@ -269,6 +269,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str | None, _help("API key of the weather servers, if they want one.")
     ] = None
 
+    mcp_people: Annotated[
+        bool, _help("Let everyone add MCP servers by address for themselves.")
+    ] = True
+    mcp_commands: Annotated[
+        bool,
+        _help(
+            "Let administrators add MCP servers that are programs. They run on this machine, with "
+            "the rights of hitsend."
+        ),
+    ] = True
+    mcp_allow_http: Annotated[
+        bool, _help("Allow MCP servers and their sign-ins without TLS (`http://`).")
+    ] = False
+    mcp_idle_s: Annotated[
+        Seconds, _help("Time without a call after which the connection to an MCP server ends.")
+    ] = 600.0
+    mcp_processes: Annotated[
+        Count, _help("Programs of MCP servers that run at once, one for each person who uses one.")
+    ] = 16
+    mcp_message_bytes: Annotated[
+        int,
+        Meta(ge=100_000, le=1_000_000_000, description="Largest message taken from an MCP server."),
+    ] = 10_000_000
+
     max_body_bytes: Annotated[Count, _help("Largest request body.")] = 4_194_304
     max_import_bytes: Annotated[Count, _help("Largest file that can be imported.")] = 268_435_456
     max_message_chars: Annotated[Count, _help("Longest message, in characters.")] = 1_000_000

@@ -6,7 +6,16 @@ nothing of tools. `destinations.py` decides, `transport.py` enforces it for each
 each redirect, `client.py` is what others use.
 """
 
-from hitsend.egress.client import Egress, Limits, open_egress
+from hitsend.egress.client import CONNECT_TIMEOUT_S, Egress, Limits, describe_failure, open_egress
 from hitsend.egress.destinations import Trusted, parse_trusted, parse_url
 
-__all__ = ["Egress", "Limits", "Trusted", "open_egress", "parse_trusted", "parse_url"]
+__all__ = [
+    "CONNECT_TIMEOUT_S",
+    "Egress",
+    "Limits",
+    "Trusted",
+    "describe_failure",
+    "open_egress",
+    "parse_trusted",
+    "parse_url",
+]

@@ -60,14 +60,18 @@ class Egress:
     def client(self, limits: Limits = LIMITS) -> httpx2.AsyncClient:
         """Returns a client with its own connections and cookies: use one for each person and
         purpose. Besides httpx2's errors it raises Refused and Unavailable."""
-        if self._tls is None:
-            self._tls = httpx2.create_ssl_context()
         return httpx2.AsyncClient(
-            transport=GuardedTransport(self._destinations, self._tls, limits.max_bytes),
+            transport=self.transport(limits.max_bytes),
             timeout=httpx2.Timeout(limits.silence_s, connect=CONNECT_TIMEOUT_S),
             max_redirects=limits.max_redirects,
             trust_env=False,
         )
+
+    def transport(self, max_bytes: int | None) -> GuardedTransport:
+        """Returns what a client sends its requests through, for clients that wrap it."""
+        if self._tls is None:
+            self._tls = httpx2.create_ssl_context()
+        return GuardedTransport(self._destinations, self._tls, max_bytes)
 
     async def get(
         self,
@@ -95,7 +99,7 @@ class Egress:
         except httpx2.InvalidURL:
             raise Refused("This is no valid URL.", param="url") from None
         except httpx2.HTTPError as error:
-            raise Unavailable(_describe(url.host, error)) from None
+            raise Unavailable(describe_failure(url.host, error)) from None
 
 
 def open_egress(settings: Settings) -> Egress:
@@ -106,7 +110,8 @@ def open_egress(settings: Settings) -> Egress:
         raise BadSetting(f"`trusted_destinations` is wrong: {error}.") from None
 
 
-def _describe(host: str, error: httpx2.HTTPError) -> str:
+def describe_failure(host: str, error: httpx2.HTTPError) -> str:
+    """Says why no proper answer came."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):

@@ -44,6 +44,7 @@ from hitsend.store import Store
 from hitsend.tools import HostedTool, Toolbox
 from hitsend.tools.built_in import build_tools
 from hitsend.tools.code import CodeRunner, build_code_runner
+from hitsend.tools.mcp import McpHost, open_host
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,8 @@ class App:
     open_calls: OpenCalls
     code: CodeRunner | None
     """None where Python is turned off."""
+    mcp: McpHost | None
+    """None where tools are turned off."""
     pending_sign_ins: PendingSignIns = field(default_factory=PendingSignIns)
     sockets: OpenSockets = field(default_factory=OpenSockets)
     latency_stats: LatencyStats = field(default_factory=LatencyStats)
@@ -137,8 +140,14 @@ async def open_app(
         for queue in (background, idle_work):
             await stack.enter_async_context(_run_in_background(queue.run))
         prompts = PromptPicker(store)
-        tools = [*build_tools(settings, code, open_egress(settings)), *more_tools]
-        toolbox = Toolbox(tools if settings.tool_rounds else ())
+        toolbox, mcp = Toolbox(), None
+        if settings.tool_rounds:
+            egress = open_egress(settings)
+            mcp = await asyncio.to_thread(open_host, store, settings, egress)
+            stack.push_async_callback(mcp.close)
+            await stack.enter_async_context(_run_in_background(mcp.close_idle_forever))
+            tools = [*build_tools(settings, code, egress), *more_tools]
+            toolbox = Toolbox(tools, [mcp])
         services = Services(
             settings, store, engine, prompts, recall, background, idle_work, toolbox
         )
@@ -166,6 +175,7 @@ async def open_app(
             autocomplete=autocomplete,
             open_calls=OpenCalls(settings.max_calls),
             code=code,
+            mcp=mcp,
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from hitsend.store.limit_rows import Limit, Price
+from hitsend.store.mcp_rows import Audience, ServerKind
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope
 
 Via: TypeAlias = Literal["page", "api", "command line", "server"]
@@ -269,6 +270,50 @@ class ExperimentEnded(AuditEvent, frozen=True):
     winner: int | None
 
 
+# Servers of tools
+
+
+class McpServerAdded(AuditEvent, frozen=True):
+    server_id: str
+    server: str
+    server_kind: ServerKind
+    audience: Audience
+
+
+class McpServerChanged(AuditEvent, frozen=True):
+    server_id: str
+    server: str
+    fields: tuple[str, ...]
+    """The names of what was changed, without the values: they may be secrets."""
+    audience: Audience
+
+
+class McpServerDeleted(AuditEvent, frozen=True):
+    server_id: str
+    server: str
+
+
+class McpToolChanged(AuditEvent, frozen=True):
+    server_id: str
+    tool: str
+    is_on: bool
+    is_read_only: bool
+    """Whether its calls run without asking."""
+    is_confirmed: bool = False
+    """A change that its server made was confirmed."""
+
+
+class McpSignedIn(AuditEvent, frozen=True):
+    """At a server, through OAuth."""
+
+    server_id: str
+    server: str
+
+
+class McpSignedOut(AuditEvent, frozen=True):
+    server_id: str
+
+
 # The log itself
 
 
@@ -330,6 +375,12 @@ AnyAuditEvent: TypeAlias = (
     | PromptSamplingChanged
     | ExperimentStarted
     | ExperimentEnded
+    | McpServerAdded
+    | McpServerChanged
+    | McpServerDeleted
+    | McpToolChanged
+    | McpSignedIn
+    | McpSignedOut
     | EntriesExpired
     | EarlierChange
 )

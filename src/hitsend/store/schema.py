@@ -3,7 +3,7 @@
 Migrations create them, and a test compares the two. The full-text tables and their triggers exist
 only in the migrations, see `search`. The tables of memories, summaries and prompts are in
 `context_schema`, those of second factors in `second_factor_schema`, that
-of tools in `tool_schema`.
+of tools in `tool_schema`, and those of MCP servers in `mcp_schema`.
 """
 
 from typing import Generic, TypeVar
@@ -35,7 +35,7 @@ from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0018"
+HEAD = "0019"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")

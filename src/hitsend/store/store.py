@@ -21,6 +21,7 @@ from hitsend.store.imports import Imports
 from hitsend.store.ledger import Ledger
 from hitsend.store.limits import Limits
 from hitsend.store.log_packing import LogPacking
+from hitsend.store.mcp import McpServers
 from hitsend.store.memories import Memories
 from hitsend.store.migrate import migrate
 from hitsend.store.password_resets import PasswordResets
@@ -55,6 +56,7 @@ class Store:
     ledger: Ledger
     limits: Limits
     groups: Groups
+    mcp: McpServers
     prices: Prices
     prompts: Prompts
     experiments: Experiments
@@ -92,6 +94,7 @@ class Store:
         self.limits = Limits(database)
         self.ledger = Ledger(database, self.limits)
         self.groups = Groups(database, self.limits)
+        self.mcp = McpServers(database)
         self.prices = Prices(database)
         self.prompts = Prompts(database)
         self.experiments = Experiments(database, self.prompts)

@@ -15,6 +15,9 @@ from hitsend.import_export.imported import LeftOut, PartsLeftOut, Source
 from hitsend.wire.message import WireMessage
 
 SignInMethod: TypeAlias = Literal["authenticator", "passkey", "recovery_code"]
+McpCondition: TypeAlias = Literal[
+    "off", "unused", "connecting", "connected", "no_tools", "sign_in", "failed"
+]
 
 
 class Items(msgspec.Struct, frozen=True):
@@ -404,3 +407,97 @@ class ProofToken(msgspec.Struct, frozen=True, kw_only=True):
     expire_after: int
     """In seconds."""
     expire_at: int
+
+
+class McpStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How it stands with a server, for the person who asks."""
+
+    condition: McpCondition
+    problem: str
+    retry_in_s: float | None
+    version: str
+    """Of the protocol, while it is connected."""
+
+
+class McpToolItem(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    full_name: str
+    """What models call it."""
+    title: str
+    description: str
+    schema: str
+    is_on: bool
+    is_usable: bool
+    is_new: bool
+    is_missing: bool
+    is_read_only: bool
+    is_read_only_hint: bool
+    problem: str
+    """Why it cannot be used."""
+    changed_description: str | None
+    """What the server says of it now. It is off until somebody confirms the change."""
+    changed_schema: str | None
+    changed_problem: str
+    changed_digest: str | None
+
+
+class McpServerItem(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    kind: Literal["command", "http"]
+    audience: Literal["owner", "everyone", "groups"]
+    group_ids: Sequence[str]
+    feature: str
+    """What turns it on for a message."""
+    url: str
+    """This and the next four are empty unless the person manages the server."""
+    command: Sequence[str]
+    environment: Sequence[str]
+    """Names of variables. Their values are never shown again."""
+    headers: Sequence[str]
+    client_id: str
+    is_on: bool
+    timeout_s: float
+    may_use: bool
+    may_manage: bool
+    can_mark_read_only: bool
+    is_signed_in: bool
+    status: McpStatus
+    tools: Sequence[McpToolItem]
+    num_tokens: int
+    """About what its tools take of the context of a message."""
+
+
+class McpServerList(msgspec.Struct, frozen=True):
+    items: Sequence[McpServerItem]
+    can_add: bool
+    can_add_commands: bool
+    can_share: bool
+
+
+class McpResource(msgspec.Struct, frozen=True, kw_only=True):
+    uri: str
+    name: str
+    description: str
+    media_type: str
+
+
+class McpPromptArgument(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    is_required: bool
+
+
+class McpPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    description: str
+    arguments: Sequence[McpPromptArgument]
+
+
+class McpText(msgspec.Struct, frozen=True):
+    text: str
+
+
+class McpSignIn(msgspec.Struct, frozen=True):
+    url: str

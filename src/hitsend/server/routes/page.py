@@ -38,6 +38,12 @@ async def serve_tokens_page(call: Call) -> Response:
     return _index(call)
 
 
+@endpoint("GET", "/oauth/callback", Access.ANYONE)
+async def serve_sign_in_page(call: Call) -> Response:
+    """Serve the page to which the sign-in of an MCP server sends people back."""
+    return _index(call)
+
+
 @endpoint("GET", "/share/{share_id}", Access.ANYONE)
 async def serve_share_page(call: Call) -> Response:
     """Serve the page for a shared conversation."""

@@ -1,0 +1,505 @@
+"""A connection of one person to one server, through the official SDK.
+
+It lives in a task of its own, which ends when the server goes away, when it is closed or when it
+was not used for a while. Calls never wait longer than their limit, and fail with a sentence that
+says what happened. Everything that comes from a server is taken as written by a stranger.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+import anyio
+import mcp_types as types
+import msgspec
+from mcp import Client, MCPError
+from mcp.client import ClientRequestContext, InputRequiredRoundsExceededError, Transport
+from mcp.client._transport import TransportStreams
+from mcp.shared.message import SessionMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from hitsend.errors import HitsendError, Unavailable
+from hitsend.tools.hosted_tool import Call, FormReply
+from hitsend.tools.mcp.definitions import (
+    NO_ARGUMENTS,
+    ToolDefinition,
+    clean_line,
+    clean_text,
+    read_definition,
+)
+from hitsend.tools.mcp.http_transport import SessionOver
+from hitsend.tools.mcp.server_log import ServerLog
+
+T = TypeVar("T")
+
+
+class Paged(Protocol):
+    @property
+    def next_cursor(self) -> str | None: ...
+
+
+Page = TypeVar("Page", bound=Paged)
+log = logging.getLogger(__name__)
+logging.getLogger("mcp").setLevel(logging.CRITICAL)
+"""It logs what servers send, with tracebacks. Servers have logs of their own here."""
+
+MAX_PAGES = 20
+MAX_TOOLS = 200
+MAX_ITEMS = 500
+MAX_FORM_BYTES = 20_000
+MAX_PROGRESS_CHARS = 300
+PROTOCOL = types.Implementation(name="hitsend", version="1")
+ANSWER = "its answer does not follow the protocol"
+
+
+SESSION_OVER = "Session terminated"
+STAND_INS = ("Server returned an error response", "Not Found")
+"""What the SDK says where the server said nothing that it understands."""
+
+
+class Connection:
+    """Open it before use, and close it."""
+
+    def __init__(
+        self,
+        server: str,
+        transport: Transport,
+        server_log: ServerLog,
+        on_tools_changed: Callable[[], None],
+    ) -> None:
+        self._server = server
+        self._transport = transport
+        self._log = server_log
+        self._on_tools_changed = on_tools_changed
+        self._client: Client | None = None
+        self._opened = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._asked_to_close = asyncio.Event()
+        self._reason = ""
+        self._task: asyncio.Task[None] | None = None
+        self._active: list[_ActiveCall] = []
+        self.used_at = time.monotonic()
+        self.digests: dict[str, str] = {}
+        """Of the tools that this connection has seen, by name."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._client is not None and not self._lost.is_set()
+
+    @property
+    def is_in_use(self) -> bool:
+        return bool(self._active)
+
+    @property
+    def reason(self) -> str:
+        """Why it ended, if it did and that is known."""
+        return self._reason
+
+    @property
+    def version(self) -> str:
+        return self._client.protocol_version if self._client else ""
+
+    def report(self, reason: str) -> None:
+        """Takes the newest reason why something went wrong."""
+        self._reason = reason.rstrip(".")
+        if reason:
+            self._log.note(reason)
+
+    async def open(self, timeout_s: float) -> None:
+        """Raises Unavailable."""
+        self._task = asyncio.create_task(self._run())
+        waits = [asyncio.create_task(one.wait()) for one in (self._opened, self._lost)]
+        try:
+            await asyncio.wait(waits, timeout=timeout_s, return_when="FIRST_COMPLETED")
+        finally:
+            for one in waits:
+                one.cancel()
+            if not self._opened.is_set() or self._lost.is_set():
+                await self.close()
+        if not self._opened.is_set():
+            reason = self._reason or f"it did not answer within {timeout_s:.0f} seconds"
+            raise Unavailable(f"{self._server} cannot be reached: {reason}.")
+        if self._lost.is_set():
+            raise self._lost_error()
+
+    async def close(self) -> None:
+        """Returns when the process, if it is one, has ended."""
+        self._asked_to_close.set()
+        if self._task is not None:
+            _, still_running = await asyncio.wait([self._task], timeout=10)
+            for one in still_running:
+                one.cancel()
+                await asyncio.wait([one])
+
+    async def list_tools(self, timeout_s: float) -> Sequence[ToolDefinition]:
+        """Raises Unavailable."""
+        client = self._require_client()
+        if client.server_capabilities.tools is None:
+            return ()
+        listing = _list_all(client.list_tools, lambda page: page.tools, MAX_TOOLS)
+        found = await self._ask(listing, timeout_s)
+        definitions: dict[str, ToolDefinition] = {}
+        for tool in found:
+            definition = await asyncio.to_thread(_read_tool, tool)
+            definitions.setdefault(definition.name, definition)
+        self.digests = {one.name: one.digest for one in definitions.values()}
+        return tuple(definitions.values())
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], call: Call, timeout_s: float
+    ) -> types.CallToolResult:
+        """Raises Unavailable and TimeoutError. The time that a person takes to answer a question
+        of the server does not count."""
+        client = self._require_client()
+
+        async def show(progress: float, total: float | None, message: str | None) -> None:
+            if text := _describe_progress(progress, total, message):
+                call.report(f"{text}\n")
+
+        request = client.call_tool(name, arguments, progress_callback=show)
+        active = _ActiveCall(call)
+        self._active.append(active)
+        try:
+            return await self._ask(request, timeout_s, active)
+        finally:
+            self._active.remove(active)
+            active.ended.set()
+
+    async def list_resources(self, timeout_s: float) -> Sequence[types.Resource]:
+        client = self._require_client()
+        if client.server_capabilities.resources is None:
+            return ()
+        listing = _list_all(client.list_resources, lambda page: page.resources, MAX_ITEMS)
+        return await self._ask(listing, timeout_s)
+
+    async def read_resource(self, uri: str, timeout_s: float) -> types.ReadResourceResult:
+        client = self._require_client()
+        return await self._ask(client.read_resource(uri, cache_mode="bypass"), timeout_s)
+
+    async def list_prompts(self, timeout_s: float) -> Sequence[types.Prompt]:
+        client = self._require_client()
+        if client.server_capabilities.prompts is None:
+            return ()
+        listing = _list_all(client.list_prompts, lambda page: page.prompts, MAX_ITEMS)
+        return await self._ask(listing, timeout_s)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str], timeout_s: float
+    ) -> types.GetPromptResult:
+        client = self._require_client()
+        return await self._ask(client.get_prompt(name, arguments), timeout_s)
+
+    async def _run(self) -> None:
+        watched = _WatchedTransport(self._transport, self._lost)
+        try:
+            async with Client(
+                watched,
+                client_info=PROTOCOL,
+                message_handler=self._take_notification,
+                elicitation_callback=self._answer_question,
+                cache=None,
+            ) as client:
+                self._client = client
+                self._opened.set()
+                async with _listening(client, self._on_tools_changed):
+                    closing = asyncio.create_task(self._asked_to_close.wait())
+                    lost = asyncio.create_task(self._lost.wait())
+                    try:
+                        await asyncio.wait([closing, lost], return_when="FIRST_COMPLETED")
+                    finally:
+                        closing.cancel()
+                        lost.cancel()
+        except Exception as error:
+            # Whatever a server makes the SDK raise ends this connection only, with its reason.
+            log.debug("the connection to %s failed", self._server, exc_info=True)
+            self._reason = self._reason or _describe(error)
+            self._log.note(f"connection failed: {self._reason}")
+        finally:
+            self._client = None
+            self._lost.set()
+
+    async def _ask(
+        self,
+        request: Coroutine[Any, Any, T],
+        timeout_s: float,
+        active: "_ActiveCall | None" = None,
+    ) -> T:
+        """Runs a request beside the connection, which may end meanwhile."""
+        self.used_at = time.monotonic()
+        self._reason = ""
+        running = asyncio.ensure_future(request)
+        lost = asyncio.ensure_future(self._lost.wait())
+        try:
+            async with asyncio.timeout(timeout_s) as limit:
+                if active is not None:
+                    active.limit = limit
+                await asyncio.wait([running, lost], return_when="FIRST_COMPLETED")
+            if not running.done():
+                # The SDK may still tell why.
+                await asyncio.wait([running], timeout=0.2)
+            if not running.done():
+                raise self._lost_error()
+            return running.result()
+        except MCPError as error:
+            if error.message == SESSION_OVER:
+                self._lost.set()
+                raise SessionOver(f"{self._server} has ended the session.") from None
+            is_told = error.message not in STAND_INS
+            if error.code == types.CONNECTION_CLOSED or (self._reason and not is_told):
+                raise self._lost_error() from None
+            said = clean_line(error.message, 500) or "an error without a message"
+            raise Unavailable(f"{self._server} answered: {said}") from None
+        except (ValidationError, InputRequiredRoundsExceededError, RuntimeError) as error:
+            self._log.note(f"{ANSWER}: {_describe(error)}")
+            raise Unavailable(f"{self._server} cannot be used: {ANSWER}.") from None
+        finally:
+            lost.cancel()
+            running.cancel()
+            await asyncio.wait([running], timeout=5)
+            self.used_at = time.monotonic()
+
+    async def _take_notification(self, message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._on_tools_changed()
+
+    async def _answer_question(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult:
+        """Asks the person whose call runs. Nobody else is asked, and nobody when none runs."""
+        question = _read_question(self._server, params)
+        if not self._active or question is None:
+            return types.ElicitResult(action="decline")
+        reply = await self._active[-1].ask(*question)
+        if reply is None:
+            return types.ElicitResult(action="cancel")
+        is_form = isinstance(params, types.ElicitRequestFormParams)
+        has_content = reply.action == "accept" and is_form
+        content = msgspec.json.decode(reply.content, type=FormContent) if has_content else None
+        return types.ElicitResult(action=reply.action, content=content)
+
+    def _require_client(self) -> Client:
+        if self._client is None:
+            raise self._lost_error()
+        return self._client
+
+    def _lost_error(self) -> Unavailable:
+        reason = f": {self._reason[:1].lower()}{self._reason[1:]}" if self._reason else ""
+        if self.is_open:
+            return Unavailable(f"{self._server} did not answer properly{reason}.")
+        return Unavailable(f"The connection to {self._server} ended{reason}.")
+
+
+FormContent = dict[str, str | int | float | bool | list[str] | None]
+
+
+class _ActiveCall:
+    """A call under way, and its time limit."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self.limit: asyncio.Timeout | None = None
+        self.ended = asyncio.Event()
+
+    async def ask(self, message: str, schema: str) -> FormReply | None:
+        """Returns None if the call ends before the person answers."""
+        loop = asyncio.get_running_loop()
+        deadline = self.limit.when() if self.limit else None
+        asked_at = loop.time()
+        if self.limit is not None:
+            self.limit.reschedule(None)
+        asking = asyncio.ensure_future(self._call.ask(message, schema))
+        ended = asyncio.ensure_future(self.ended.wait())
+        try:
+            await asyncio.wait([asking, ended], return_when="FIRST_COMPLETED")
+            return asking.result() if asking.done() else None
+        finally:
+            for one in (asking, ended):
+                one.cancel()
+            await asyncio.wait([asking, ended])
+            if self.limit is not None and deadline is not None and not self.ended.is_set():
+                self.limit.reschedule(deadline + loop.time() - asked_at)
+
+
+class _WatchedTransport:
+    """Tells when the server is gone, and keeps of its tools what is used here. Schemas of results
+    go before the SDK applies them: an expression in one can keep this process busy for hours."""
+
+    def __init__(self, inner: Transport, lost: asyncio.Event) -> None:
+        self._inner = inner
+        self._lost = lost
+
+    async def __aenter__(self) -> TransportStreams:
+        read, write = await self._inner.__aenter__()
+        return _WatchedReadStream(read, self._lost), write
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, traceback)
+
+
+class _WatchedReadStream:
+    def __init__(self, inner: Any, lost: asyncio.Event) -> None:
+        self._inner = inner
+        self._lost = lost
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            received: SessionMessage | Exception = await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._lost.set()
+            raise
+        if isinstance(received, SessionMessage):
+            _clean_listing(received.message)
+        return received
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> "_WatchedReadStream":
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> "_WatchedReadStream":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _clean_listing(message: object) -> None:
+    """One tool that is described wrongly must not hide the others."""
+    result = message.result if isinstance(message, types.JSONRPCResponse) else None
+    tools = result.get("tools") if isinstance(result, dict) else None
+    if isinstance(result, dict) and isinstance(tools, list):
+        result["tools"] = [clean for tool in tools if (clean := _clean_tool(tool)) is not None]
+
+
+def _clean_tool(tool: object) -> dict[str, Any] | None:
+    if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
+        return None
+    schema = tool.get("inputSchema")
+    known = schema if isinstance(schema, dict) else {}
+    kept = {"name": tool["name"], "inputSchema": {"type": "object"} | known}
+    for key in ("title", "description"):
+        if isinstance(tool.get(key), str):
+            kept[key] = tool[key]
+    if isinstance(hints := tool.get("annotations"), dict):
+        kept["annotations"] = {"readOnlyHint": hints.get("readOnlyHint") is True}
+    return kept
+
+
+@asynccontextmanager
+async def _listening(client: Client, on_tools_changed: Callable[[], None]) -> AsyncGenerator[None]:
+    """Since 2026-07-28, changes are told only to those who listen."""
+    tools = client.server_capabilities.tools
+    is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    if not is_modern or tools is None or not tools.list_changed:
+        yield
+        return
+    task = asyncio.create_task(_listen(client, on_tools_changed))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _listen(client: Client, on_tools_changed: Callable[[], None]) -> None:
+    try:
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                on_tools_changed()
+    except (MCPError, RuntimeError, TimeoutError, ValidationError) as error:
+        log.debug("changes of tools are not told any more: %s", error)
+
+
+async def _list_all(
+    read_page: Callable[..., Awaitable[Page]],
+    items: Callable[[Page], Sequence[T]],
+    max_items: int,
+) -> Sequence[T]:
+    found: list[T] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await read_page(cursor=cursor)
+        found += items(page)
+        cursor = page.next_cursor
+        if cursor is None or len(found) >= max_items:
+            break
+    return found[:max_items]
+
+
+def _read_tool(tool: types.Tool) -> ToolDefinition:
+    hints = tool.annotations
+    return read_definition(
+        tool.name,
+        tool.title or "",
+        tool.description or "",
+        tool.input_schema,
+        is_read_only_hint=bool(hints and hints.read_only_hint),
+    )
+
+
+def _read_question(server: str, params: types.ElicitRequestParams) -> tuple[str, str] | None:
+    """Returns the message and the schema of its form, or None for what cannot be shown."""
+    message = f"{server} asks: {clean_text(params.message, 2_000)}"
+    if isinstance(params, types.ElicitRequestURLParams):
+        url = clean_line(params.url, 2_000)
+        if url != params.url or not url.startswith("https://"):
+            return None
+        return f"{message}\n\nOpen this address, and accept when you are done: {url}", NO_ARGUMENTS
+    try:
+        schema = msgspec.json.encode(params.requested_schema)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError, TypeError):
+        return None
+    return (message, schema.decode()) if len(schema) <= MAX_FORM_BYTES else None
+
+
+def _describe_progress(progress: float, total: float | None, message: str | None) -> str:
+    if message:
+        return clean_line(message, MAX_PROGRESS_CHARS)
+    if total:
+        return f"{min(progress / total, 1):.0%}"
+    return f"{progress:g}"
+
+
+def _describe(error: BaseException) -> str:
+    """Looks into groups for the error that tells most."""
+    if isinstance(error, BaseExceptionGroup):
+        return _describe(error.exceptions[0])
+    if isinstance(error, HitsendError):
+        return error.message
+    if isinstance(error, MCPError):
+        return f"it answered: {clean_line(error.message, 500)}"
+    if isinstance(error, FileNotFoundError):
+        return f"there is no program {error.filename}"
+    if isinstance(error, PermissionError):
+        return f"{error.filename} may not be run"
+    if isinstance(error, OSError):
+        return clean_line(str(error), 500)
+    if isinstance(error, ValidationError):
+        return ANSWER
+    return clean_line(f"{type(error).__name__}: {error}", 500)
