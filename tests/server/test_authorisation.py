@@ -13,16 +13,20 @@ from hitsend.credentials import hash_token, new_token
 from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.call import KEY_SCOPES, Access, Endpoint, SocketEndpoint
 from hitsend.server.routes import ROUTES, SOCKETS
-from hitsend.store import KeyScope
+from hitsend.store import SERVER, KeyScope
+from hitsend.store.mcp_rows import NewMcpServer
 
 FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
 CONTEXT = "/backend-api/conversation/{conversation_id}/message/{message_id}/context"
+MCP_SERVER = "/backend-api/mcp/servers/{server_id}"
 EXPECTED = {
     "GET /": Access.ANYONE,
     "GET /c/{conversation_id}": Access.ANYONE,
     "GET /invite/{token}": Access.ANYONE,
     "GET /share/{share_id}": Access.ANYONE,
     "GET /tokens": Access.ANYONE,
+    "GET /oauth/callback": Access.ANYONE,
+    "GET /oauth/client.json": Access.ANYONE,
     "GET /assets/{name}": Access.ANYONE,
     "GET /icons/{name}": Access.ANYONE,
     "GET /manifest.webmanifest": Access.ANYONE,
@@ -148,11 +152,33 @@ EXPECTED = {
     "GET /backend-api/celsius/ws/user": Access.CHAT_AND_READ,
     "WS /backend-api/celsius/ws/connect": Access.TICKET,
     "GET /backend-api/turn/{turn_id}": Access.READ,
+    "GET /backend-api/mcp/servers": Access.SESSION,
+    "POST /backend-api/mcp/servers": Access.SESSION,
+    "POST /backend-api/mcp/commands": Access.CONFIRMED,
+    f"PATCH {MCP_SERVER}": Access.SESSION,
+    f"PUT {MCP_SERVER}/command": Access.CONFIRMED,
+    f"DELETE {MCP_SERVER}": Access.SESSION,
+    f"POST {MCP_SERVER}/test": Access.SESSION,
+    f"PATCH {MCP_SERVER}/tools": Access.SESSION,
+    f"GET {MCP_SERVER}/calls": Access.SESSION,
+    f"GET {MCP_SERVER}/log": Access.SESSION,
+    f"GET {MCP_SERVER}/resources": Access.SESSION,
+    f"POST {MCP_SERVER}/resources/read": Access.SESSION,
+    f"GET {MCP_SERVER}/prompts": Access.SESSION,
+    f"POST {MCP_SERVER}/prompts/get": Access.SESSION,
+    f"POST {MCP_SERVER}/sign-in": Access.SESSION,
+    f"DELETE {MCP_SERVER}/sign-in": Access.SESSION,
+    "POST /backend-api/mcp/sign-in": Access.SESSION,
     "POST /v1/chat/completions": Access.KEY,
     "GET /v1/models": Access.KEY,
     "GET /v1/models/{model:path}": Access.KEY,
 }
 BODIES = {
+    f"PATCH {MCP_SERVER}": {"title": "mine now"},
+    f"PUT {MCP_SERVER}/command": {"command": "mine now"},
+    f"PATCH {MCP_SERVER}/tools": {"name": "mine now"},
+    f"POST {MCP_SERVER}/resources/read": {"uri": "mine://now"},
+    f"POST {MCP_SERVER}/prompts/get": {"name": "mine now"},
     "POST /backend-api/keys": {"label": ""},
     "POST /backend-api/invites": {},
     "PATCH /backend-api/conversation/{conversation_id}": {"title": "mine now"},
@@ -333,6 +359,16 @@ async def test_anothers_and_a_missing_object_get_the_same_response(world: World)
             await world.app.services.store.memories.add(ada.user_id, CANARY, "written")
         ).id,
     }
+    server = NewMcpServer(
+        id=str(uuid4()),
+        owner_id=ada.user_id,
+        audience="owner",
+        title=CANARY,
+        prefix="canary",
+        kind="http",
+        url=f"https://{CANARY}.example",
+    )
+    hers["server_id"] = (await world.app.services.store.mcp.add(server, SERVER)).id
     hers["share_id"] = await shared(ada, hers)
     permissions = world.app.services.store.permissions
     await permissions.allow(ada.user_id, CANARY, "", "fingerprint", None)
