@@ -8,6 +8,10 @@ from typing import Any, TypeAlias
 import httpx2
 import msgspec
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from tests.mcp_servers.everyday import serve
+from tests.mcp_servers.sign_in import Authority, Wall
 from tests.server.test_second_factor import FACTOR, Browser, open_browser
 from tests.server.world import PASSWORD, Someone, World
 
@@ -22,6 +26,7 @@ from hitsend.settings import Settings
 from hitsend.store import Actor, AuditEntry
 from hitsend.store.audit_events import SignedIn, SignInFailed
 from hitsend.store.audit_file import read_entries, verify_audit
+from hitsend.store.mcp_rows import ToolDraft
 
 AUDIT = "/backend-api/admin/audit"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0"
@@ -33,6 +38,7 @@ LIMIT = {
     "storage_mb": None,
 }
 NO_PASSWORD = {"name": "bob", "password": "not the right one"}
+MCP_SERVER = {"title": "Wiki", "url": "http://127.0.0.1:9/mcp", "audience": "everyone"}
 
 Expected: TypeAlias = dict[str, Any]
 
@@ -409,6 +415,67 @@ async def do_experiment_ended(cast: Cast) -> Expected:
     path = f"admin/experiments/{ids['experiment_id']}/end"
     await cast.by_ada("POST", path, {"winner": 1001})
     return by(cast.ada, experiment_id=ids["experiment_id"], prompt="system", winner=1001)
+
+
+@case
+async def do_mcp_server_added(cast: Cast) -> Expected:
+    added = await cast.by_ada("POST", "mcp/servers", MCP_SERVER)
+    about_it = {"server": "Wiki", "server_kind": "http", "audience": "everyone"}
+    return by(cast.ada, server_id=added["id"], **about_it)
+
+
+@case
+async def do_mcp_server_changed(cast: Cast) -> Expected:
+    server_id = (await do_mcp_server_added(cast))["event"]["server_id"]
+    change = {"title": "Pages", "headers": {"X-Key": "secret"}}
+    await cast.by_ada("PATCH", f"mcp/servers/{server_id}", change)
+    about_it = {"server": "Pages", "fields": ["sealed", "title"], "audience": "everyone"}
+    return by(cast.ada, server_id=server_id, **about_it)
+
+
+@case
+async def do_mcp_server_deleted(cast: Cast) -> Expected:
+    server_id = (await do_mcp_server_added(cast))["event"]["server_id"]
+    await cast.by_ada("DELETE", f"mcp/servers/{server_id}")
+    return by(cast.ada, server_id=server_id, server="Wiki")
+
+
+@case
+async def do_mcp_tool_changed(cast: Cast) -> Expected:
+    server_id = (await do_mcp_server_added(cast))["event"]["server_id"]
+    store = cast.world.app.services.store.mcp
+    await store.record_listing(server_id, {"search": ToolDraft()}, is_whole=True)
+    change = {"name": "search", "is_read_only": True}
+    await cast.by_ada("PATCH", f"mcp/servers/{server_id}/tools", change)
+    about_it = {"tool": "search", "is_on": True, "is_read_only": True, "is_confirmed": False}
+    return by(cast.ada, server_id=server_id, **about_it)
+
+
+@case
+async def do_mcp_signed_in(cast: Cast) -> Expected:
+    authority = Authority()
+    routes = [*authority.app.routes, Mount("/", Wall(Starlette(), authority))]
+    async with serve(Starlette(routes=routes)) as authority.url:
+        authority.resource = f"{authority.url}/mcp"
+        server = MCP_SERVER | {"url": authority.resource}
+        server_id = (await cast.by_ada("POST", "mcp/servers", server))["id"]
+        begun = await cast.by_bob("POST", f"mcp/servers/{server_id}/sign-in", {})
+        browser = await cast.world.browser()
+        sent_back = (await browser.get(begun["url"])).headers["location"]
+        await cast.by_bob("POST", "mcp/sign-in", dict(httpx2.URL(sent_back).params))
+    return by(cast.bob, server_id=server_id, server="Wiki")
+
+
+@case
+async def do_mcp_signed_out(cast: Cast) -> Expected:
+    server_id = (await do_mcp_signed_in(cast))["event"]["server_id"]
+    await cast.by_bob("DELETE", f"mcp/servers/{server_id}/sign-in")
+    return by(cast.bob, server_id=server_id)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return msgspec.structs.replace(settings, mcp_allow_http=True)
 
 
 @pytest.fixture
