@@ -148,7 +148,7 @@ async def test_another_person_sees_nothing_of_a_persons_own_server(world: World)
             ("POST", "/sign-in"),
             ("DELETE", "/sign-in"),
         ):
-            body = None if method in ("GET", "DELETE") else {}
+            body: dict[str, str] | None = None if method in ("GET", "DELETE") else {}
             answer = await eve.http.request(method, f"{SERVERS}/{server['id']}{path}", json=body)
             assert answer.status_code == 404, (method, path, answer.text)
         assert [one["id"] for one in await servers(ada)] == [server["id"]]

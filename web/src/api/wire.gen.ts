@@ -115,6 +115,12 @@ export type AuditEvent =
 	| PromptSamplingChanged
 	| ExperimentStarted
 	| ExperimentEnded
+	| McpServerAdded
+	| McpServerChanged
+	| McpServerDeleted
+	| McpToolChanged
+	| McpSignedIn
+	| McpSignedOut
 	| EntriesExpired
 	| EarlierChange;
 
@@ -617,6 +623,132 @@ export interface LimitList {
 }
 
 export type LimitScope = 'everyone' | 'group' | 'user' | 'key' | 'address';
+
+export interface McpPrompt {
+	name: string;
+	title: string;
+	description: string;
+	arguments: McpPromptArgument[];
+}
+
+export interface McpPromptArgument {
+	name: string;
+	description: string;
+	is_required: boolean;
+}
+
+export interface McpResource {
+	uri: string;
+	name: string;
+	description: string;
+	media_type: string;
+}
+
+export interface McpServerAdded {
+	kind: 'McpServerAdded';
+	server_id: string;
+	server: string;
+	server_kind: 'command' | 'http';
+	audience: 'everyone' | 'groups' | 'owner';
+}
+
+export interface McpServerChanged {
+	kind: 'McpServerChanged';
+	server_id: string;
+	server: string;
+	fields: string[];
+	audience: 'everyone' | 'groups' | 'owner';
+}
+
+export interface McpServerDeleted {
+	kind: 'McpServerDeleted';
+	server_id: string;
+	server: string;
+}
+
+export interface McpServerItem {
+	id: string;
+	title: string;
+	kind: 'command' | 'http';
+	audience: 'everyone' | 'groups' | 'owner';
+	group_ids: string[];
+	feature: string;
+	url: string;
+	command: string[];
+	environment: string[];
+	headers: string[];
+	client_id: string;
+	is_on: boolean;
+	timeout_s: number;
+	may_use: boolean;
+	may_manage: boolean;
+	can_mark_read_only: boolean;
+	is_signed_in: boolean;
+	status: McpStatus;
+	tools: McpToolItem[];
+	num_tokens: number;
+}
+
+export interface McpServerList {
+	items: McpServerItem[];
+	can_add: boolean;
+	can_add_commands: boolean;
+	can_share: boolean;
+}
+
+export interface McpSignIn {
+	url: string;
+}
+
+export interface McpSignedIn {
+	kind: 'McpSignedIn';
+	server_id: string;
+	server: string;
+}
+
+export interface McpSignedOut {
+	kind: 'McpSignedOut';
+	server_id: string;
+}
+
+export interface McpStatus {
+	condition: 'connected' | 'connecting' | 'failed' | 'no_tools' | 'off' | 'sign_in' | 'unused';
+	problem: string;
+	retry_in_s: number | null;
+	version: string;
+}
+
+export interface McpText {
+	text: string;
+}
+
+export interface McpToolChanged {
+	kind: 'McpToolChanged';
+	server_id: string;
+	tool: string;
+	is_on: boolean;
+	is_read_only: boolean;
+	is_confirmed: boolean;
+}
+
+export interface McpToolItem {
+	name: string;
+	full_name: string;
+	title: string;
+	description: string;
+	schema: string;
+	is_on: boolean;
+	is_usable: boolean;
+	is_new: boolean;
+	is_missing: boolean;
+	is_read_only: boolean;
+	is_read_only_hint: boolean;
+	problem: string;
+	changed_description: string | null;
+	changed_schema: string | null;
+	changed_problem: string;
+	changed_digest: string | null;
+}
 
 export interface Me {
 	user: User;

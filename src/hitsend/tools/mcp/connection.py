@@ -86,6 +86,7 @@ class Connection:
         self.used_at = time.monotonic()
         self.digests: dict[str, str] = {}
         """Of the tools that this connection has seen, by name."""
+        self.listed_at = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -148,6 +149,7 @@ class Connection:
             definition = await asyncio.to_thread(_read_tool, tool)
             definitions.setdefault(definition.name, definition)
         self.digests = {one.name: one.digest for one in definitions.values()}
+        self.listed_at = time.monotonic()
         return tuple(definitions.values())
 
     async def call_tool(

@@ -48,6 +48,8 @@ CONNECT_S = 20.0
 """To connect, and to list the tools. A program may have to be fetched first: then it is longer."""
 COMMAND_CONNECT_S = 60.0
 LIST_S = 15.0
+LIST_AGAIN_S = 300.0
+"""A server may change its tools without a word."""
 REFRESH_PAUSE_S = 2.0
 """Between two listings that a server asks for."""
 SILENCE_S = 3_600.0
@@ -173,6 +175,8 @@ class McpHost:
         slot = self._slot(server.id, call.user_id)
         connection = await self._connect(server, call.user_id)
         _check_tool(server, name, tool.digest, connection.digests.get(name))
+        if time.monotonic() - connection.listed_at > LIST_AGAIN_S:
+            self._refresh_soon(server, call.user_id, slot)
         try:
             result = await connection.call_tool(name, arguments, call, server.timeout_s)
         except SessionOver:
