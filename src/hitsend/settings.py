@@ -388,13 +388,18 @@ Layer: TypeAlias = dict[str, tuple[object, str]]
 """The raw value and the origin of each setting."""
 
 
-def _from_file(environ: Mapping[str, str]) -> Layer:
+def settings_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """Returns where the file of settings is, or would be."""
     named = environ.get(PREFIX + "CONFIG")
-    path = Path(named or Path(platformdirs.user_config_dir("hitsend")) / "config.toml")
+    return Path(named or Path(platformdirs.user_config_dir("hitsend")) / "config.toml")
+
+
+def _from_file(environ: Mapping[str, str]) -> Layer:
+    path = settings_file(environ)
     try:
         table = tomllib.loads(path.read_text())
     except FileNotFoundError:
-        if named:
+        if environ.get(PREFIX + "CONFIG"):
             raise BadSetting(f"{PREFIX}CONFIG names {path}, which is not there.") from None
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -48,6 +48,8 @@ def _app() -> App:
     app.command("hitsend.cli.chat.command:chat", help="Chat in the terminal.")
     app.command("hitsend.cli.settings:settings", help="Show every setting and its origin.")
     app.command("hitsend.cli.doctor.command:doctor", help="Check the installation.")
+    app.command("hitsend.cli.backup:backup", help="Copy all data into a folder, while it is used.")
+    app.command("hitsend.cli.backup:restore", help="Check a backup, and restore its data.")
     app.command("hitsend.cli.compact:compact", help="Rewrite the database file without free space.")
     app.command(_models())
     app.command(_admin())

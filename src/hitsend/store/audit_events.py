@@ -238,6 +238,17 @@ class DataImported(AuditEvent, frozen=True):
     num_conversations: int
 
 
+class BackupMade(AuditEvent, frozen=True):
+    """Of the whole database, with `hitsend backup`."""
+
+
+class BackupRestored(AuditEvent, frozen=True):
+    """What was recorded between the backup and this entry is lost."""
+
+    made_at: str
+    """When the backup was made."""
+
+
 # Prompts
 
 
@@ -370,6 +381,8 @@ AnyAuditEvent: TypeAlias = (
     | MemoriesDeleted
     | DataExported
     | DataImported
+    | BackupMade
+    | BackupRestored
     | PromptWritten
     | PromptActivated
     | PromptSamplingChanged

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from hitsend.store.accounts import Accounts
 from hitsend.store.audit import Audit
+from hitsend.store.backup_records import BackupRecords
 from hitsend.store.conversations import Conversations
 from hitsend.store.database import Clock, Database, Sync, writes
 from hitsend.store.exchanges import Exchanges
@@ -61,6 +62,7 @@ class Store:
     prompts: Prompts
     experiments: Experiments
     audit: Audit
+    backups: BackupRecords
     password_resets: PasswordResets
     permissions: Permissions
     profiles: Profiles
@@ -99,6 +101,7 @@ class Store:
         self.prompts = Prompts(database)
         self.experiments = Experiments(database, self.prompts)
         self.audit = Audit(database)
+        self.backups = BackupRecords(database)
         self.password_resets = PasswordResets(database)
         self.permissions = Permissions(database)
         self.profiles = Profiles(database)
