@@ -208,5 +208,13 @@ class StoreDown(Unavailable):
     code = "store_down"
 
 
+class DiskFull(StoreDown):
+    code = "disk_full"
+
+
+class DatabaseDamaged(StoreDown):
+    code = "database_damaged"
+
+
 class ModelBroken(Unavailable):
     code = "model_broken"

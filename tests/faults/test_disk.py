@@ -6,9 +6,10 @@ import os
 import random
 import resource
 import shutil
+import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from tests.faults.process import Served, key_in, serve_process
 from tests.server.world import message
 
 NUM_STREAMS = 6
+DISK_BYTES = 80_000_000
 SLOW = "!script tokens=150 pace=10ms"
 
 
@@ -80,7 +82,10 @@ async def check_recovery(data_dir: Path, chance: random.Random) -> None:
         assert refused.status_code == 503
         assert refused.json()["error"]["code"] == "store_down"
         assert int(refused.headers["retry-after"]) > 0
-        assert (await http.get("/readyz")).status_code == 503
+        ready = await http.get("/readyz")
+        assert ready.status_code == 503
+        assert ready.json()["store"] == "down"
+        assert ready.json()["detail"] == "The disk failed to read or write the database."
         assert (await http.get("/healthz")).status_code == 200
         leave_room(served, resource.RLIM_INFINITY)
         await listening
@@ -90,6 +95,67 @@ async def check_recovery(data_dir: Path, chance: random.Random) -> None:
         accepted = History(late)
         await accepted.send(http)
         assert (await accepted.check(http)).text == "after all"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, which can really be full."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(words, check=False).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """Writes a file until there is no room left, to the last byte."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    return filler
+
+
+async def send_until_refused(http: httpx2.AsyncClient) -> httpx2.Response:
+    """SQLite has some room left in its own files."""
+    while True:
+        async with http.stream("POST", SEND, json=message("!script\n" + "word " * 1000)) as answer:
+            if answer.status_code != 200:
+                await answer.aread()
+                return answer
+
+
+async def test_on_a_really_full_disk_everyone_learns_why_and_answers_wait(
+    small_disk: Path,
+) -> None:
+    key, received = await key_in(small_disk), CharacterCount(enough=200)
+    history = History.of(SLOW, received)
+    async with (
+        asyncio.timeout(60),
+        serve_process(small_disk) as served,
+        served.as_user(key) as http,
+    ):
+        assert (await http.get("/readyz")).status_code == 200
+        listening = asyncio.create_task(history.send(http))
+        await received.has_enough.wait()
+        filler = fill(small_disk)
+        refused = await send_until_refused(http)
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "disk_full"
+        ready = await http.get("/readyz")
+        assert (ready.status_code, ready.json()["reason"]) == (503, "disk_full")
+        assert (await http.get("/backend-api/status")).json()["store"] == "disk_full"
+        assert not listening.done(), "the answer waits"
+        filler.unlink()
+        await listening
+        assert history.is_whole
+        assert (await history.check(http)).ending == "stop"
+        while (await http.get("/readyz")).status_code != 200:
+            continue  # its result is up to a second old
 
 
 async def check_kill_while_full(data_dir: Path, chance: random.Random) -> None:

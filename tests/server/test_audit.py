@@ -486,7 +486,11 @@ async def cast(world: World) -> Cast:
     return Cast(world, ada, bob)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS - {"EarlierChange", "EntriesExpired"}))
+ELSEWHERE = {"EarlierChange", "EntriesExpired", "BackupMade", "BackupRestored"}
+"""Kinds that nobody on a page causes: they have tests of their own."""
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS - ELSEWHERE))
 async def test_every_kind_of_entry_is_recorded_with_who_and_from_where(
     cast: Cast, kind: str
 ) -> None:

@@ -34,6 +34,7 @@ from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit
 from hitsend.server.limits.sign_in_failures import SignInFailures
 from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.readiness import Readiness
+from hitsend.server.store_check import DamageCheck, StoreCheck
 from hitsend.server.turns.autocomplete import Autocomplete
 from hitsend.server.turns.prewarm import Prewarm, keep_instructions_warm
 from hitsend.server.turns.socket.open_sockets import OpenSockets
@@ -109,6 +110,9 @@ async def open_app(
     check_instructions(settings)
     async with AsyncExitStack() as stack:
         stack.enter_context(lock_data_dir(settings.data_dir))
+        damage = DamageCheck(settings.database)
+        damage.start()
+        await damage.wait()
         store = await Store.open(settings.database, settings.sync)
         stack.push_async_callback(store.close)
         await store.setup.note_accounts()
@@ -169,7 +173,7 @@ async def open_app(
             sign_in_throttle=SignInThrottle(settings.sign_in_tries),
             sign_in_failures=sign_in_failures,
             streams=streams,
-            store_readiness=Readiness(store.check),
+            store_readiness=Readiness(StoreCheck(store, settings.data_dir, damage).check),
             gate=Gate(settings, secret, runner.load, runner.load_of),
             prewarm=prewarm,
             autocomplete=autocomplete,

@@ -20,17 +20,17 @@ class Readiness:
         self._check = check
         self._now = now
         self._lock = asyncio.Lock()
-        self._is_ready = False
-        self._fresh_until = now()
+        self._problem: Unavailable | None = None
+        self._checked_at: float | None = None
 
-    async def is_ready(self) -> bool:
-        """Concurrent callers share one check."""
+    async def find_problem(self, fresh_s: float = FRESH_S) -> Unavailable | None:
+        """Returns why it is not ready, or None. Concurrent callers share one check."""
         async with self._lock:
-            if self._now() >= self._fresh_until:
+            if self._checked_at is None or self._now() >= self._checked_at + fresh_s:
                 try:
                     await self._check()
-                    self._is_ready = True
-                except Unavailable:
-                    self._is_ready = False
-                self._fresh_until = self._now() + FRESH_S
-            return self._is_ready
+                    self._problem = None
+                except Unavailable as error:
+                    self._problem = error
+                self._checked_at = self._now()
+            return self._problem

@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from hitsend.errors import StoreDown
+from hitsend.errors import DatabaseDamaged, DiskFull, StoreDown
 from hitsend.store.prepared import driver_of
 from hitsend.store.threads import Threads
 
@@ -59,7 +59,6 @@ WRITER_PRAGMAS = (
 )
 
 ERROR_MESSAGES = {
-    sqlite3.SQLITE_FULL: "The disk is full. Make room on it, then try again.",
     sqlite3.SQLITE_BUSY: "Another program keeps the database locked.",
     sqlite3.SQLITE_LOCKED: "Another program keeps the database locked.",
     sqlite3.SQLITE_READONLY: "The database, or the folder it is in, may not be written to.",
@@ -67,8 +66,9 @@ ERROR_MESSAGES = {
     sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. May hitsend write to its folder?",
     sqlite3.SQLITE_IOERR: "The disk failed to read or write the database.",
     sqlite3.SQLITE_NOTADB: "The file is not a database of hitsend's.",
-    sqlite3.SQLITE_CORRUPT: "The database is damaged. Put back a copy of it.",
 }
+DISK_FULL = "The disk is full. Make room on it, then try again."
+DAMAGED = "The database is damaged. Whoever runs this server has to restore a backup of it."
 
 
 class Database:
@@ -308,5 +308,12 @@ def _translate(error: Exception) -> Exception:
 def explain(error: BaseException | None) -> StoreDown | None:
     """Returns None for a bug."""
     code = getattr(error, "sqlite_errorcode", None)
-    message = ERROR_MESSAGES.get(code & 0xFF) if code is not None else None
-    return StoreDown(message) if message else None
+    if code is None:
+        return None
+    match code & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return DiskFull(DISK_FULL)
+        case sqlite3.SQLITE_CORRUPT:
+            return DatabaseDamaged(DAMAGED)
+        case kind:
+            return StoreDown(ERROR_MESSAGES[kind]) if kind in ERROR_MESSAGES else None

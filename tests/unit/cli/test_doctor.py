@@ -51,3 +51,11 @@ def test_a_damaged_database_is_found(hitsend: Hitsend, tmp_path: Path) -> None:
     ran = hitsend("doctor", "--engine", "scripted", "--data-dir", str(tmp_path), "--port", "1")
     assert ran.returncode == 1
     assert "fail  The file is not a database" in ran.stdout
+
+
+def test_the_doctor_asks_for_a_backup(hitsend: Hitsend, data_dir: Path, tmp_path: Path) -> None:
+    place = ("--data-dir", str(data_dir))
+    words = ("doctor", "--engine", "scripted", *place, "--port", "1")
+    assert "1 account(s), but no backup." in hitsend(*words).stdout
+    assert hitsend("backup", str(tmp_path / "backup"), *place).returncode == 0
+    assert "no backup" not in hitsend(*words).stdout

@@ -62,6 +62,21 @@ def test_a_start_without_the_database_it_had_says_to_restore_a_backup(
     assert "are gone." in hitsend("doctor", *place).stdout
 
 
+def test_a_damaged_database_stops_the_start_and_says_what_to_do(
+    hitsend: Hitsend, data_dir: Path
+) -> None:
+    database = data_dir / "hitsend.db"
+    whole = database.read_bytes()
+    database.write_bytes(whole[: len(whole) // 2] + b"\xff" * (len(whole) // 2))
+    place = ("--data-dir", str(data_dir), "--engine", "scripted", "--port", "0")
+    ran = hitsend("serve", *place)
+    assert ran.returncode == 1
+    assert f"The database {database} is damaged" in ran.stderr
+    assert "hitsend restore" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "fail  The database" in hitsend("doctor", *place).stdout
+
+
 def said_at_start(server: Any) -> str:
     """Stops the server, and returns what it said on standard error."""
     server.process.terminate()

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from hitsend.store.backup import check_backup, copy_database, make_backup
 from hitsend.store.restore import restore_backup
 from hitsend.store.schema import HEAD
 
-Ask = Callable[..., Awaitable[NewTurn]]
+Ask = Callable[..., Coroutine[None, None, NewTurn]]
 
 
 def ignore(_: float) -> None:
@@ -211,7 +211,8 @@ async def test_a_list_may_name_no_file_elsewhere(database: Path, folder: Path, f
     make_backup(database, folder, None, ignore)
     path = folder / "backup.json"
     listed = msgspec.json.decode(path.read_bytes())
-    for files in ({}, listed["files"] | {"../../etc/passwd": listed["files"]["hitsend.db"]}):
+    no_files: dict[str, object] = {}
+    for files in (no_files, listed["files"] | {"../../etc/passwd": listed["files"]["hitsend.db"]}):
         path.write_bytes(msgspec.json.encode(listed | {"files": files}))
         await check_refusal(folder, fresh, StoreDown, "does not name the files of a backup")
     path.write_bytes(msgspec.json.encode(listed | {"format": 2, "hitsend": "9.9"}))
@@ -278,11 +279,11 @@ async def test_a_full_disk_leaves_nothing_half_restored(
 async def test_sessions_of_then_are_over_and_the_activity_log_says_why(
     store: Store, ada: User, database: Path, folder: Path, fresh: Path
 ) -> None:
-    await store.accounts.open_session(ada.id, b"t", user_agent="", expires_at=time.time() + 3600)
+    await store.accounts.open_session(ada.id, "t", user_agent="", expires_at=time.time() + 3600)
     made = make_backup(database, folder, None, ignore)
     await restore_backup(folder, fresh)
     restored = await Store.open(fresh)
-    assert await restored.accounts.find_by_session(b"t") is None
+    assert await restored.accounts.find_by_session("t") is None
     await restored.close()
     entry = list(read_entries(fresh))[-1]
     assert type(entry.event).__name__ == "BackupRestored"

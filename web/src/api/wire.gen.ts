@@ -110,6 +110,8 @@ export type AuditEvent =
 	| MemoriesDeleted
 	| DataExported
 	| DataImported
+	| BackupMade
+	| BackupRestored
 	| PromptWritten
 	| PromptActivated
 	| PromptSamplingChanged
@@ -148,6 +150,15 @@ export interface AutocompleteBody {
 	conversation_id?: string | null;
 	parent_message_id?: string | null;
 	model?: string;
+}
+
+export interface BackupMade {
+	kind: 'BackupMade';
+}
+
+export interface BackupRestored {
+	kind: 'BackupRestored';
+	made_at: string;
 }
 
 export interface BrowserSession {
@@ -1478,6 +1489,7 @@ export interface Status {
 	num_waiting: number;
 	downloads: Download[];
 	model: string | null;
+	store: 'database_damaged' | 'disk_full' | 'ready' | 'store_down';
 }
 
 export interface Stop {

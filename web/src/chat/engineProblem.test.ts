@@ -5,7 +5,7 @@ import { findEngineProblem, describeEngineProblem } from '$/chat/engineProblem';
 import { Engine } from '$/state/engine.svelte';
 import { en } from '$/words/en';
 
-function engine(state: Status['state'], detail = ''): Engine {
+function engine(state: Status['state'], detail = '', store: Status['store'] = 'ready'): Engine {
 	const engine = new Engine(new Api());
 	engine.status = {
 		state,
@@ -14,7 +14,8 @@ function engine(state: Status['state'], detail = ''): Engine {
 		num_slots: 1,
 		num_waiting: 0,
 		downloads: [],
-		model: null
+		model: null,
+		store
 	};
 	return engine;
 }
@@ -30,6 +31,12 @@ test('a lost connection comes before the state of the engine', () => {
 	expect(findEngineProblem(lost, false)).toBe('offline');
 	expect(findEngineProblem(lost, true)).toBe('unreachable');
 	expect(findEngineProblem(engine('restarting'), true)).toBe('restarting');
+});
+
+test('a store that cannot save comes before the state of the engine', () => {
+	const full = engine('starting', '', 'disk_full');
+	expect(findEngineProblem(full, true)).toBe('disk_full');
+	expect(describeEngineProblem('disk_full', full, en)).toBe(en.models.disk_full);
 });
 
 test('a server that is reachable without a network has no problem', () => {

@@ -1,8 +1,16 @@
-/** Finds and describes what keeps the engine from answering. */
+/** Finds and describes what keeps the engine from answering, or answers from being stored. */
 import type { Engine } from '$/state/engine.svelte';
 import type { Words } from '$/words/words';
 
-type EngineProblem = 'offline' | 'unreachable' | 'starting' | 'restarting' | 'down';
+type EngineProblem =
+	| 'offline'
+	| 'unreachable'
+	| 'disk_full'
+	| 'database_damaged'
+	| 'store_down'
+	| 'starting'
+	| 'restarting'
+	| 'down';
 
 /**
  * A lost connection comes first: without it the state of the engine is unknown. Being offline
@@ -10,7 +18,9 @@ type EngineProblem = 'offline' | 'unreachable' | 'starting' | 'restarting' | 'do
  */
 export function findEngineProblem(engine: Engine, isOnline: boolean): EngineProblem | null {
 	if (!engine.isReachable) return isOnline ? 'unreachable' : 'offline';
-	const state = engine.status?.state ?? 'ready';
+	if (engine.status === null) return null;
+	const { store, state } = engine.status;
+	if (store !== 'ready') return store;
 	return state === 'ready' ? null : state;
 }
 

@@ -10,7 +10,8 @@ const READY: Status = {
 	num_slots: 1,
 	num_waiting: 1,
 	downloads: [],
-	model: 'small'
+	model: 'small',
+	store: 'ready'
 };
 const TURN: Situation['turn'] = {
 	id: 't1',
@@ -47,6 +48,19 @@ test.each<[string, Partial<Situation>, Partial<Situation['turn']>, string]>([
 	['the model starts', { engine: { ...READY, state: 'starting' } }, {}, en.chat.state.starting],
 	['it restarts', { engine: { ...READY, state: 'restarting' } }, {}, en.chat.state.restarting],
 	['there is none', { engine: { ...READY, state: 'down' } }, {}, en.chat.state.down],
+	['the disk is full', { engine: { ...READY, store: 'disk_full' } }, {}, en.chat.state.disk_full],
+	[
+		'the database is damaged',
+		{ engine: { ...READY, store: 'database_damaged' } },
+		{},
+		en.chat.state.database_damaged
+	],
+	[
+		'nothing can be saved',
+		{ engine: { ...READY, store: 'store_down' } },
+		{},
+		en.chat.state.store_down
+	],
 	['others are first', {}, { delay: { reason: 'queue', numAhead: 2 } }, 'In line, 2 answers ahead'],
 	['it is the next', {}, { delay: { reason: 'queue', numAhead: 0 } }, 'Next in line'],
 	['the model is loaded', {}, { delay: { reason: 'loading', numAhead: 0 } }, en.chat.state.loading],
@@ -85,6 +99,15 @@ test('a model that pauses in the middle is reported as stalled', () => {
 		sentence: en.chat.state.stalled,
 		numSeconds: 12
 	});
+});
+
+test('an answer that pauses because the disk is full says so', () => {
+	const engine = { ...READY, store: 'disk_full' as const };
+	expect(wait({ engine, hasText: true, now: 30_000 }, { lastTextAt: 18_000 })).toMatchObject({
+		sentence: en.chat.state.disk_full,
+		numSeconds: 12
+	});
+	expect(wait({ engine, hasText: true, now: 3_000 }, { lastTextAt: 2_500 })).toBeNull();
 });
 
 test('a long wait shows its seconds and a cancel button', () => {

@@ -8,6 +8,11 @@ const SLOW_S = 5;
 /** A model that is writing never pauses this long. */
 const STALLED_S = 10;
 
+/** Whether an answer that has begun gets no new word: its cause is worth asking for. */
+export function isStalled({ turn, hasText, now }: Pick<Situation, 'turn' | 'hasText' | 'now'>) {
+	return turn.isRunning && hasText && now - turn.lastTextAt >= STALLED_S * 1000;
+}
+
 export interface Situation {
 	turn: Pick<
 		Turn,
@@ -77,7 +82,8 @@ function describeReason(
 	if (!isOnline) return turn.id === null ? state.unsent : state.offline;
 	if (turn.isReconnecting) return state.reconnecting;
 	if (turn.id === null && isWorking) return state.working;
-	if (hasText && now - turn.lastTextAt < STALLED_S * 1000) return null;
+	if (hasText && !isStalled({ turn, hasText, now })) return null;
+	if (engine !== null && engine.store !== 'ready') return state[engine.store];
 	if (engine !== null && engine.state !== 'ready') return state[engine.state];
 	if (hasText) return state.stalled;
 	if (turn.id === null) return state.connecting;

@@ -11,7 +11,8 @@ const READY: Status = {
 	num_slots: 2,
 	num_waiting: 0,
 	downloads: [],
-	model: 'small'
+	model: 'small',
+	store: 'ready'
 };
 const SMALL: Model = {
 	name: 'small',
@@ -115,6 +116,17 @@ test('a failed download stays listed, and is polled slowly', async () => {
 
 	expect(engine.downloads[0]?.problem).toBe('The disk is full.');
 	expect(countStatusRequests()).toBe(1);
+});
+
+test('a store that cannot save is polled fast until it can', async () => {
+	status = { ...READY, store: 'disk_full' };
+	startPolling();
+	await vi.advanceTimersByTimeAsync(3_100);
+	expect(countStatusRequests()).toBe(3);
+	status = READY;
+	await vi.advanceTimersByTimeAsync(1_500);
+	await vi.advanceTimersByTimeAsync(20_000);
+	expect(countStatusRequests()).toBe(4);
 });
 
 test('pollFast polls fast until it is ended', async () => {

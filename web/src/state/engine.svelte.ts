@@ -22,7 +22,11 @@ export class Engine {
 	#chosen = $state(AUTO);
 
 	downloads = $derived(this.status?.downloads.filter(isUnfinished) ?? []);
-	isSettled = $derived(this.status?.state === 'ready' && !this.downloads.some(isMoving));
+	isSettled = $derived(
+		this.status?.state === 'ready' &&
+			this.status.store === 'ready' &&
+			!this.downloads.some(isMoving)
+	);
 	/** The model that answers the next message. */
 	activeModel = $derived.by(() => {
 		const standard = this.models.find(({ name }) => name === this.status?.model);

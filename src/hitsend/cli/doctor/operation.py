@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import tempfile
+import time
 from contextlib import aclosing
 from importlib.resources import files
 
@@ -22,11 +23,14 @@ from hitsend.server.app import build_engine
 from hitsend.server.local_risks import find_local_risks
 from hitsend.settings import Settings, check_binding, local_url
 from hitsend.store import Store
+from hitsend.store.damage import check_quickly
 from hitsend.store.schema import HEAD
 from hitsend.store.setup import had_accounts
 
 MIN_FREE_BYTES = 2_000_000_000
 LOST = "There were accounts here: restore a backup of it. See docs/people.md."
+OLD_BACKUP_S = 7 * 86_400
+BACKUP_FIX = "Run `hitsend backup FOLDER` every day: see docs/hosting.md."
 ENGINE_S = 90.0
 NUM_POLLS, POLL_S = 100, 0.1
 PARITY_FIX = "Another model may do better. Its chat template is one hitsend cannot take apart."
@@ -82,18 +86,24 @@ async def check_database(settings: Settings) -> Finding:
             return Finding("fail", f"{settings.database} is missing.", LOST)
         return Finding("ok", "There is no database yet: the first start creates it")
     try:
+        await asyncio.to_thread(check_quickly, settings.database)
         store = await Store.open(settings.database, settings.sync)
         try:
             await store.check()
             num_accounts = await store.accounts.count_enabled()
             is_lost = (await store.setup.state()).is_database_lost
+            backed_up_at = await store.backups.newest_at()
         finally:
             await store.close()
     except HitsendError as error:
         return Finding("fail", error.message, "Restore a backup, or move the file away.")
     if is_lost:
         return Finding("fail", f"The accounts in {settings.database} are gone.", LOST)
-    return Finding("ok", f"The database opens: schema {HEAD}, {num_accounts} account(s)")
+    message = f"The database is whole: schema {HEAD}, {num_accounts} account(s)"
+    if num_accounts and (backed_up_at is None or time.time() - backed_up_at > OLD_BACKUP_S):
+        when = "no backup" if backed_up_at is None else "no backup of the last week"
+        return Finding("warn", f"{message}, but {when}.", BACKUP_FIX)
+    return Finding("ok", message)
 
 
 async def check_disk_space(settings: Settings) -> Finding:

@@ -1,15 +1,21 @@
 """Models: available ones, downloads, and the status of the engine."""
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 from starlette.responses import Response
 
 from hitsend.engine import EngineStatus, ModelFacts, Offer
+from hitsend.errors import DatabaseDamaged, DiskFull, Unavailable
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
 from hitsend.store.audit_events import ModelPulled, ModelRemoved
 
 ACCEPTED = 202
+STORE_FRESH_S = 5.0
+"""Every page asks, so the store is checked less often than for `/readyz`."""
+
+StoreState: TypeAlias = Literal["ready", "store_down", "disk_full", "database_damaged"]
 
 
 class ListedModel(ModelFacts, frozen=True, kw_only=True):
@@ -26,6 +32,8 @@ class ModelList(msgspec.Struct, frozen=True):
 class Status(EngineStatus, frozen=True, kw_only=True):
     model: str | None
     """The default model."""
+    store: StoreState = "ready"
+    """Whether messages and answers can be stored. Running answers wait until they can."""
 
 
 @endpoint("GET", "/backend-api/models", Access.USER)
@@ -64,7 +72,22 @@ async def get_status(call: Call) -> Response:
     """Get the state of the engine and the progress of downloads."""
     engine = call.app.services.engine
     default = _default(await engine.models())
-    return json_response(Status(**msgspec.structs.asdict(engine.status()), model=default))
+    problem = await call.app.store_readiness.find_problem(STORE_FRESH_S)
+    store = _store_state(problem)
+    facts = msgspec.structs.asdict(engine.status())
+    return json_response(Status(**facts, model=default, store=store))
+
+
+def _store_state(problem: Unavailable | None) -> StoreState:
+    match problem:
+        case None:
+            return "ready"
+        case DiskFull():
+            return "disk_full"
+        case DatabaseDamaged():
+            return "database_damaged"
+        case _:
+            return "store_down"
 
 
 def _default(models: Sequence[ModelFacts]) -> str | None:

@@ -143,6 +143,9 @@ export const chat: Words['chat'] = {
 		loading: 'Das Modell wird geladen. Das dauert beim ersten Mal einen Augenblick',
 		reading: 'Deine Nachricht wird gelesen',
 		stalled: 'Noch kein neues Wort',
+		disk_full: 'Die Festplatte des Servers ist voll. Die Antwort wartet, bis wieder Platz ist',
+		database_damaged: 'Die Datenbank des Servers ist beschädigt. Die Antwort wartet',
+		store_down: 'Der Server kann gerade nichts speichern. Die Antwort wartet',
 		stopping: 'Wird angehalten'
 	},
 	waited: (seconds) =>

@@ -39,5 +39,10 @@ export const models: Words['models'] = {
 	unreachable: 'Der Server ist nicht erreichbar. Neuer Versuch läuft von selbst …',
 	starting: 'Das Modell wird geladen. Nachrichten warten darauf.',
 	restarting: 'Das Modell wird nach einem Problem neu geladen. Nachrichten warten darauf.',
-	down: 'Im Moment kann kein Modell antworten.'
+	down: 'Im Moment kann kein Modell antworten.',
+	disk_full:
+		'Die Festplatte des Servers ist voll, darum lässt sich gerade nichts speichern. Antworten warten. Sag dem Betreiber dieses Servers Bescheid.',
+	database_damaged:
+		'Die Datenbank des Servers ist beschädigt. Sag dem Betreiber dieses Servers Bescheid.',
+	store_down: 'Der Server kann gerade nichts speichern. Antworten warten.'
 };

@@ -21,7 +21,8 @@ const kinds: Record<string, string> = {
 	unavailable: 'Das geht im Augenblick nicht',
 	server_overloaded: 'Der Server ist ausgelastet',
 	engine_down: 'Im Augenblick kann kein Modell antworten',
-	store_down: 'Die Datenbank kann gerade nicht schreiben'
+	store_down: 'Die Datenbank kann gerade nicht schreiben',
+	database_damaged: 'Die Datenbank ist beschädigt'
 };
 
 export const problems: Words['problems'] = {

@@ -146,6 +146,9 @@ export const chat = {
 		loading: 'The model is being loaded. That takes a moment the first time',
 		reading: 'Reading your message',
 		stalled: 'No new word yet',
+		disk_full: 'The server’s disk is full. The answer waits until there is room',
+		database_damaged: 'The server’s database is damaged. The answer waits',
+		store_down: 'The server cannot save anything right now. The answer waits',
 		stopping: 'Stopping'
 	},
 	waited: (seconds: number) =>

@@ -39,5 +39,9 @@ export const models = {
 	unreachable: 'The server cannot be reached. Trying again by itself…',
 	starting: 'The model is being loaded. Messages wait for it.',
 	restarting: 'The model is being loaded again after a problem. Messages wait for it.',
-	down: 'No model can answer at the moment.'
+	down: 'No model can answer at the moment.',
+	disk_full:
+		'The server’s disk is full, so nothing can be saved right now. Answers wait. Tell whoever runs this server.',
+	database_damaged: 'The server’s database is damaged. Tell whoever runs this server.',
+	store_down: 'The server cannot save anything right now. Answers wait.'
 };
