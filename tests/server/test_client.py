@@ -7,7 +7,16 @@ import pytest
 from msgspec.structs import replace
 from tests.server.world import World, message, open_world
 
-from hitsend.client import Backoff, Client, KeyReused, Started, TextAdded, Titled
+from hitsend.client import (
+    Backoff,
+    Client,
+    KeyReused,
+    Started,
+    TextAdded,
+    Titled,
+    ToolCalled,
+    ToolReturned,
+)
 from hitsend.client.connection import Connection
 from hitsend.client.proof_of_work import ProofOfWork
 from hitsend.client.turn_stream import TurnRequest, TurnStream
@@ -90,3 +99,20 @@ async def test_the_client_solves_proof_of_work_by_itself(settings: Settings) -> 
         updates = [update async for update in TurnStream(line, ProofOfWork(), wanted).updates()]
         await line.close()
     assert isinstance(updates[0], Started)
+
+
+async def test_a_client_sees_what_tools_do(world: World) -> None:
+    ada = await world.someone("ada")
+    call = '<tool_call>{"name": "calculate", "arguments": {"expression": "6*7"}}</tool_call>'
+    asked = f"!script\nLet me see.\n{call}\n!then\nIt is 42."
+    async with Client(world.url, ada.key) as client:
+        assert "calculator" in [feature.name for feature in await client.features()]
+        answer = client.send(asked, features=["calculator"])
+        updates = [update async for update in answer]
+        called = [one for one in updates if isinstance(one, ToolCalled)]
+        returned = [one for one in updates if isinstance(one, ToolReturned)]
+        assert [one.tool for one in called] == ["calculate"]
+        message_id = called[0].message_id
+        assert returned == [ToolReturned(message_id, "calculate", "6*7 = 42", failed=False)]
+        text = [piece async for piece in client.send(asked, features=["calculator"]).text()]
+        assert "".join(text) == "Let me see.\n\nIt is 42."

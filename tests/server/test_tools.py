@@ -1,7 +1,7 @@
 """Tools of ours: the model calls, hitsend runs, the answer goes on."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -30,6 +30,7 @@ class Workshop:
 
     def __init__(self) -> None:
         self.posted: list[str] = []
+        self.before_posting: Callable[[], Awaitable[None]] | None = None
         self.begun: list[str] = []
         self.go_on = asyncio.Event()
         self.stopped: list[str] = []
@@ -38,6 +39,8 @@ class Workshop:
         @hosted_tool("letters", effect="writes")
         async def post_letter(call: Call, *, text: str) -> str:
             """Posts a letter."""
+            if self.before_posting:
+                await self.before_posting()
             self.posted.append(text)
             return f"Posted: {text}"
 
@@ -291,6 +294,26 @@ async def test_a_tool_that_writes_waits_for_the_person(
         assert workshop.posted == ["Hello"]
         assert results(stream)[0]["approval"]["decision"] == "once"
         assert stream.text == "Sent."
+
+
+async def test_a_call_runs_only_once_its_start_and_its_permission_are_stored(
+    settings: Settings, workshop: Workshop
+) -> None:
+    async with open_workshop(settings, workshop) as (_, ada):
+        asked = script(call_line("post_letter", text="Hello"), "Sent.")
+        kinds: list[str] = []
+        async with ada.stream(asked, system_hints=["letters"]) as stream:
+
+            async def read_log() -> None:
+                log = (await ada.http.get(f"/backend-api/turn/{stream.turn_id}")).json()["events"]
+                kinds.extend(one["event"]["type"] for one in log)
+
+            workshop.before_posting = read_log
+            result = await until(stream, is_asked)
+            await approve(ada, result["call_id"], "once")
+            await stream.read_to_end()
+        assert kinds[-3:] == ["ToolStarted", "ApprovalRequested", "ApprovalDecided"]
+        assert workshop.posted == ["Hello"]
 
 
 async def test_a_refusal_with_a_word_is_told_to_the_model(

@@ -4,7 +4,15 @@ from hitsend.client.answer import Answer
 from hitsend.client.client import Client
 from hitsend.client.connection import Backoff
 from hitsend.client.errors import Disconnected, Interrupted, StreamInvalid
-from hitsend.client.responses import Conversation, Message, Model, ModelList, Node
+from hitsend.client.responses import (
+    Conversation,
+    Feature,
+    FeatureTool,
+    Message,
+    Model,
+    ModelList,
+    Node,
+)
 from hitsend.client.updates import (
     Delayed,
     Finished,
@@ -13,6 +21,8 @@ from hitsend.client.updates import (
     TextAdded,
     TextReplaced,
     Titled,
+    ToolCalled,
+    ToolReturned,
     Update,
 )
 from hitsend.errors import (
@@ -50,6 +60,8 @@ __all__ = [
     "Delayed",
     "EngineDown",
     "EngineLost",
+    "Feature",
+    "FeatureTool",
     "Finished",
     "StreamInvalid",
     "HitsendError",
@@ -78,6 +90,8 @@ __all__ = [
     "Titled",
     "TooFast",
     "TooLarge",
+    "ToolCalled",
+    "ToolReturned",
     "Unauthenticated",
     "Unavailable",
     "UnknownModel",

@@ -54,11 +54,15 @@ class Answer:
         return update
 
     async def text(self) -> AsyncGenerator[str, None]:
-        """Yields text as it arrives. Then raises the error of a failed answer, or Interrupted if
-        the server was stopped before the end."""
+        """Yields text as it arrives; after calls of tools a new paragraph begins. Then raises the
+        error of a failed answer, or Interrupted if the server was stopped before the end."""
+        message_id = ""
         async with self:
             async for update in self:
                 if isinstance(update, TextAdded):
+                    if message_id not in ("", update.message_id):
+                        yield "\n\n"
+                    message_id = update.message_id
                     yield update.text
                 elif isinstance(update, TextReplaced):
                     raise StreamInvalid("The text so far was damaged. Read the stored answer.")

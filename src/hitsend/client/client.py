@@ -1,6 +1,7 @@
 """The client: one method per action."""
 
 import uuid
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 from weakref import WeakSet
@@ -8,7 +9,7 @@ from weakref import WeakSet
 from hitsend.client.answer import Answer
 from hitsend.client.connection import Backoff, Connection
 from hitsend.client.proof_of_work import ProofOfWork
-from hitsend.client.responses import Conversation, ModelList
+from hitsend.client.responses import Conversation, Feature, FeatureList, ModelList
 from hitsend.client.turn_stream import TurnRequest, TurnStream
 from hitsend.events import Action
 from hitsend.wire.responses import ConversationPage, Me
@@ -54,6 +55,10 @@ class Client:
     async def models(self) -> ModelList:
         return await self._connection.get(ModelList, "/backend-api/models")
 
+    async def features(self) -> Sequence[Feature]:
+        """Returns what can be turned on for a message, with its tools."""
+        return (await self._connection.get(FeatureList, "/backend-api/tools")).features
+
     async def conversations(
         self, words: str = "", *, offset: int = 0, limit: int = 28
     ) -> ConversationPage:
@@ -78,13 +83,15 @@ class Client:
         conversation_id: str | None = None,
         parent_id: str | None = None,
         model: str = "auto",
+        features: Sequence[str] = (),
         key: str | None = None,
         waits_for_title: bool = False,
     ) -> Answer:
-        """Sends a message; without a conversation, begins one. Retries never send it twice. With
-        your own idempotency `key` this also holds across runs of a program: the same text under
-        the same key within a day gets the same answer. A conversation may get its final title
-        after the answer; `waits_for_title` continues until then."""
+        """Sends a message; without a conversation, begins one. The model may call the tools of
+        `features`, such as `calculator`; `client.features()` lists them. Retries never send it
+        twice. With your own idempotency `key` this also holds across runs of a program: the same
+        text under the same key within a day gets the same answer. A conversation may get its final
+        title after the answer; `waits_for_title` continues until then."""
         key = key or str(uuid.uuid4())
         message_id = str(uuid.uuid5(MESSAGE_NAMESPACE, key))
         content = SendBodyContent("text", (text,))
@@ -95,6 +102,7 @@ class Client:
             conversation_id=conversation_id,
             model=model,
             supported_encodings=("v1",),
+            system_hints=tuple(features),
         )
         return self._open_answer(TurnRequest(body, key, waits_for_title=waits_for_title))
 

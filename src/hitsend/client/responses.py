@@ -26,6 +26,22 @@ class ModelList(msgspec.Struct, frozen=True):
     default_model: str | None
 
 
+class FeatureTool(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+
+
+class Feature(msgspec.Struct, frozen=True):
+    """What can be turned on for a message."""
+
+    name: str
+    tools: tuple[FeatureTool, ...]
+
+
+class FeatureList(msgspec.Struct, frozen=True):
+    features: tuple[Feature, ...]
+
+
 class Author(msgspec.Struct, frozen=True):
     role: Role
 
@@ -34,12 +50,20 @@ class Content(msgspec.Struct, frozen=True):
     parts: tuple[str, ...]
 
 
+class ToolResult(msgspec.Struct, frozen=True):
+    """What the message of a tool says besides its text, the output."""
+
+    tool: str = ""
+    failed: bool = False
+
+
 class Metadata(msgspec.Struct, frozen=True):
     turn_exchange_id: str = ""
     """Empty for an imported message: it has no turn."""
     parent_id: str | None = None
     model_slug: str | None = None
     usage: Usage | None = None
+    tool_result: ToolResult | None = None
     finish_details: FinishDetails | None = None
     """None for an answer in progress, and for messages of users."""
     is_visually_hidden_from_conversation: bool = False

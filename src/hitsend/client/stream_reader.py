@@ -19,11 +19,14 @@ from hitsend.client.updates import (
     TextAdded,
     TextReplaced,
     Titled,
+    ToolCalled,
+    ToolReturned,
     Update,
 )
 from hitsend.sse import DONE_DATA, SseEvent, SseParser
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.json_patch import BadDelta
+from hitsend.wire.message import STATUSES
 from hitsend.wire.side_events import (
     AnswerDelayed,
     Failure,
@@ -56,6 +59,10 @@ class StreamReader:
         """Channel and id of the answer in progress."""
         self._emitted: dict[str, list[str]] = {}
         """The text of each answer that was emitted, in pieces."""
+        self._tools: dict[str, int] = {}
+        """The channel of each message of a tool, by the id of the message."""
+        self._returned: set[str] = set()
+        """Those whose result was emitted."""
         self._failure: Failure | None = None
 
     def reconnect(self) -> None:
@@ -91,6 +98,7 @@ class StreamReader:
         frames, self._pending = self._pending, []
         for frame in frames:
             yield from self._apply(frame)
+        yield from self._emit_results()
         self.last_seq = max(self.last_seq, _seq_of(event))
 
     def _apply_opening(self, data: str) -> Iterator[Update]:
@@ -115,6 +123,7 @@ class StreamReader:
         for channel, tree in snapshot.channels.items():
             self._decoder.apply(Delta("", "add", tree, channel))
             yield from self._apply_message(channel)
+        yield from self._emit_results()
         self._decoder.resume(snapshot.carry)
         self.last_seq = snapshot.seq
 
@@ -143,6 +152,24 @@ class StreamReader:
         if tree.message.author.role == "assistant":
             yield from self.correct(tree.message)
             self._answer = channel, tree.message.id
+        elif tree.message.author.role == "tool" and tree.message.metadata.tool_result:
+            is_new = tree.message.id not in self._tools
+            self._tools[tree.message.id] = channel
+            if is_new:
+                yield ToolCalled(tree.message.id, tree.message.metadata.tool_result.tool)
+
+    def _emit_results(self) -> Iterator[Update]:
+        """A result is whole once its message has ended. One that has an ending of its own did not
+        return: the turn ended before."""
+        for message_id, channel in self._tools.items():
+            if message_id in self._returned:
+                continue
+            message = self._tree(channel).message
+            result = message.metadata.tool_result
+            is_whole = message.status == STATUSES["finished"]
+            if result and is_whole and message.metadata.finish_details is None:
+                self._returned.add(message_id)
+                yield ToolReturned(message_id, result.tool, message.text, result.failed)
 
     def _apply_side_event(self, data: str) -> Iterator[Update]:
         if _event_type(data) not in KNOWN_TYPES:

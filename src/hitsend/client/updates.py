@@ -44,6 +44,21 @@ class TextReplaced(msgspec.Struct, frozen=True):
     text: str
 
 
+class ToolCalled(msgspec.Struct, frozen=True):
+    """The server runs a tool. The answer goes on in another message."""
+
+    message_id: str
+    """Of the message that will hold the result."""
+    tool: str
+
+
+class ToolReturned(msgspec.Struct, frozen=True):
+    message_id: str
+    tool: str
+    output: str
+    failed: bool
+
+
 class Titled(msgspec.Struct, frozen=True):
     title: str
 
@@ -62,4 +77,14 @@ class Finished(msgspec.Struct, frozen=True):
         return self.message.text if self.message else ""
 
 
-Update: TypeAlias = Started | Delayed | Retrying | TextAdded | TextReplaced | Titled | Finished
+Update: TypeAlias = (
+    Started
+    | Delayed
+    | Retrying
+    | TextAdded
+    | TextReplaced
+    | ToolCalled
+    | ToolReturned
+    | Titled
+    | Finished
+)

@@ -33,11 +33,16 @@ class ResultRoom:
 
 
 def cut_output(output: str, num_chars: int) -> str:
-    """Says how much is left out, so that the model does not take a part for the whole."""
+    """Says how much is left out and where it is, so that the model does not take a part for the
+    whole, and can tell the person where to look."""
     if len(output) <= num_chars:
         return output
     kept = output[:num_chars].rstrip()
-    return f"{kept}\n[Cut here: {len(output) - len(kept):,} more characters are not shown to you.]"
+    num_more = len(output) - len(kept)
+    return (
+        f"{kept}\n[Cut here: {num_more:,} more characters are not shown to you. The person can "
+        "open the whole result above your answer.]"
+    )
 
 
 def shorten_output(output: str, num_bytes: int) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from hitsend.events import Stamped, TurnStarted
+from hitsend.events import AnyEvent, Stamped, TurnStarted
 
 
 class TurnLog:
@@ -51,6 +51,13 @@ class TurnLog:
     async def until_finished(self) -> None:
         """Returns once the turn's end is stored, without waiting for a title."""
         await self._read_on(has_afterword=False)
+
+    async def until_stored(self, event: AnyEvent) -> None:
+        """Returns once the event, which was just added, is stored; or the turn has ended."""
+        async with aclosing(self.follow(len(self.events))) as batches:
+            async for batch in batches:
+                if any(stamped.event is event for stamped in batch):
+                    return
 
     async def _read_on(self, *, has_afterword: bool) -> None:
         follow = self.follow(len(self.events), has_afterword=has_afterword)

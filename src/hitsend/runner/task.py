@@ -14,11 +14,13 @@ from hitsend.crash import crash_here
 from hitsend.errors import HitsendError, StoreDown, Unavailable
 from hitsend.events import (
     AnyEvent,
+    ApprovalDecided,
     Ending,
     MemoriesChanged,
     Stamped,
     TextArrived,
     TitleChosen,
+    ToolStarted,
     TurnAccepted,
     TurnFailed,
     TurnFinished,
@@ -86,6 +88,9 @@ class TurnTask:
             async with aclosing(self._events):
                 async for event in self._events:
                     self._add(event)
+                    if isinstance(event, ToolStarted | ApprovalDecided):
+                        # A tool may have effects, so no crash may leave it without a trace.
+                        await self.log.until_stored(event)
         except HitsendError as error:
             self._add(_failure(error))
         except Exception:

@@ -8,7 +8,7 @@ with a sentence that the model reads, and the answer goes on. A call never runs 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 from uuid import uuid4
 
@@ -124,14 +124,14 @@ class ToolLoop:
     async def run(self, answer: CallingAnswer) -> AsyncGenerator[AnyEvent, None]:
         """Runs the calls of the last round, and adds their results to what the model has read."""
         self._num_rounds += 1
-        events: asyncio.Queue[AnyEvent | None] = asyncio.Queue()
-        runs = [self._begin(call, answer, events.put_nowait) for call in answer.calls]
+        events = _EventQueue()
+        runs = [self._begin(call, answer, events) for call in answer.calls]
         for run in runs:
             yield run.started_event
         running = asyncio.gather(*(run.run() for run in runs))
-        running.add_done_callback(lambda _: events.put_nowait(None))
+        running.add_done_callback(lambda _: events.close())
         try:
-            while (event := await events.get()) is not None:
+            async for event in events:
                 yield event
             results = await running
         finally:
@@ -140,15 +140,13 @@ class ToolLoop:
         crash_here("tools-ended")
         self._add_results(answer, results)
 
-    def _begin(
-        self, call: ToolCall, answer: CallingAnswer, emit: Callable[[AnyEvent], None]
-    ) -> "_CallRun":
+    def _begin(self, call: ToolCall, answer: CallingAnswer, events: "_EventQueue") -> "_CallRun":
         run = _CallRun(
             call,
             answer.tools[call.tool],
             self._turn,
             self._services,
-            emit,
+            events,
             parent_id=answer.last_id,
             refusal=self._find_refusal(call, answer),
             has_read_strangers=self._has_read_strangers,
@@ -181,6 +179,34 @@ class ToolLoop:
         self._has_read_strangers |= has_untrusted(answer.said)
 
 
+class _EventQueue:
+    """The events of calls that run side by side, in the order in which they happen."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[AnyEvent | None] = asyncio.Queue()
+        self._waits: dict[int, asyncio.Future[None]] = {}
+
+    def add(self, event: AnyEvent) -> None:
+        self._queue.put_nowait(event)
+
+    async def add_and_wait(self, event: AnyEvent) -> None:
+        """Returns once whoever reads the events asks for the next one."""
+        taken = asyncio.get_running_loop().create_future()
+        self._waits[id(event)] = taken
+        self.add(event)
+        await taken
+
+    def close(self) -> None:
+        self._queue.put_nowait(None)
+
+    async def __aiter__(self) -> AsyncGenerator[AnyEvent, None]:
+        while (event := await self._queue.get()) is not None:
+            yield event
+            taken = self._waits.pop(id(event), None)
+            if taken and not taken.done():
+                taken.set_result(None)
+
+
 class _Outcome(msgspec.Struct, frozen=True):
     result: ToolResult | None
     """None if the call still waits for the person."""
@@ -195,7 +221,7 @@ class _CallRun:
         tool: HostedTool,
         turn: Turn,
         services: Services,
-        emit: Callable[[AnyEvent], None],
+        events: _EventQueue,
         *,
         parent_id: str | None,
         refusal: str,
@@ -208,7 +234,8 @@ class _CallRun:
         self._turn = turn
         self._user_id = turn.send.user_id
         self._services = services
-        self._emit = emit
+        self._events = events
+        self._emit = events.add
         self._parent_id = parent_id
         self._refusal = refusal
         self._has_read_strangers = has_read_strangers
@@ -285,7 +312,11 @@ class _CallRun:
         else:
             self._emit(ApprovalRequested(self._call.call_id, reason))
         self._approval = Approval(reason, given.decision, given.word)
-        self._emit(ApprovalDecided(self._call.call_id, given.decision, given.word))
+        # The call may have effects, so it runs only once its permission is stored: after a crash
+        # it would be asked for, and run, again.
+        await self._events.add_and_wait(
+            ApprovalDecided(self._call.call_id, given.decision, given.word)
+        )
         if reason == "writes":
             await self._remember(given.decision)
         return given

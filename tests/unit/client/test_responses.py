@@ -7,7 +7,11 @@ from tests.unit.client.recorded import said, stored_answer, whole
 from hitsend.client import Finished, responses
 from hitsend.client.stream_reader import StreamReader
 from hitsend.engine import ModelFacts
+from hitsend.messages import ToolResult
 from hitsend.server.routes.models import ModelList
+from hitsend.server.routes.tools import Features
+from hitsend.tools import Feature
+from hitsend.tools.toolbox import FeatureTool
 from hitsend.wire import message
 from hitsend.wire.responses import ConversationDetail, ConversationNode
 
@@ -16,11 +20,15 @@ WIRE: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
     responses.Content: message.Content,
     responses.Conversation: ConversationDetail,
     responses.Envelope: message.Envelope,
+    responses.Feature: Feature,
+    responses.FeatureList: Features,
+    responses.FeatureTool: FeatureTool,
     responses.Message: message.WireMessage,
     responses.Metadata: message.Metadata,
     responses.Model: ModelFacts,
     responses.ModelList: ModelList,
     responses.Node: ConversationNode,
+    responses.ToolResult: ToolResult,
 }
 
 
