@@ -78,6 +78,18 @@ class NotAllowed(Refused):
 class ScopeMissing(NotAllowed):
     code = "insufficient_scope"
 
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        retry_after_s: float | None = None,
+        scopes: Sequence[str] = (),
+    ) -> None:
+        """`scopes`: what the key would need, all of it."""
+        super().__init__(message, param=param, retry_after_s=retry_after_s)
+        self.scopes = scopes
+
 
 class PasswordNeeded(NotAllowed):
     code = "password_required"

@@ -172,6 +172,7 @@ EXPECTED = {
     "POST /v1/chat/completions": Access.KEY,
     "GET /v1/models": Access.KEY,
     "GET /v1/models/{model:path}": Access.KEY,
+    "POST /mcp": Access.ANY_KEY,
 }
 BODIES = {
     f"PATCH {MCP_SERVER}": {"title": "mine now"},
@@ -196,6 +197,8 @@ BODIES = {
 }
 CANARY = "canary-5f1d"
 
+KEYS_ONLY = (Access.KEY, Access.ANY_KEY)
+
 guarded = [route for route in ROUTES if route.access is not Access.ANYONE]
 
 
@@ -206,6 +209,11 @@ def name(route: Endpoint | SocketEndpoint) -> str:
 def test_every_route_has_its_entry() -> None:
     every: list[Endpoint | SocketEndpoint] = [*ROUTES, *SOCKETS]
     assert {name(route): route.access for route in every} == EXPECTED
+
+
+def error_code(answer: httpx2.Response) -> str:
+    error = answer.json()["error"]
+    return str(error["data"]["code"] if "jsonrpc" in answer.json() else error["code"])
 
 
 async def call(route: Endpoint, http: httpx2.AsyncClient, **ids: str) -> httpx2.Response:
@@ -254,8 +262,8 @@ async def test_an_invalid_credential_is_refused_on_every_route(
     ):
         answer = await call(route, stranger)
         assert answer.status_code == 401, name(route)
-        code = "invalid_api_key" if route.access is Access.KEY else "unauthenticated"
-        assert answer.json()["error"]["code"] == code
+        code = "invalid_api_key" if route.access in KEYS_ONLY else "unauthenticated"
+        assert error_code(answer) == code
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
@@ -271,11 +279,12 @@ SCOPES: dict[Access, set[str]] = {
     Access.READ: {"read"},
     Access.CHAT_AND_READ: {"chat", "read"},
     Access.KEY: {"chat"},
+    Access.ANY_KEY: set(),
     Access.ADMIN: {"admin"},
 }
 """The scopes a key needs. No key may call any other route."""
 EVERY_KEY: tuple[tuple[KeyScope, ...], ...] = tuple(
-    scopes for size in (1, 2, 3) for scopes in combinations(get_args(KeyScope), size)
+    scopes for size in (1, 2, 3, 4) for scopes in combinations(get_args(KeyScope), size)
 )
 
 
@@ -315,7 +324,7 @@ async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
 async def test_the_wrong_kind_of_credential_is_refused(world: World, route: Endpoint) -> None:
     ada = await world.someone("ada")
     by_session = await call(route, ada.http)
-    if route.access is Access.KEY:
+    if route.access in KEYS_ONLY:
         assert by_session.status_code == 401
     if route.access in (Access.ADMIN, Access.ADMIN_SESSION):
         assert by_session.status_code == 403
@@ -336,7 +345,7 @@ async def test_the_key_of_a_former_administrator_administers_nothing(
 
 @pytest.mark.parametrize(
     "route",
-    [route for route in guarded if route.method != "GET" and route.access is not Access.KEY],
+    [route for route in guarded if route.method != "GET" and route.access not in KEYS_ONLY],
     ids=name,
 )
 async def test_a_cookie_alone_changes_nothing(world: World, route: Endpoint) -> None:

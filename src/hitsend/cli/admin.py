@@ -65,8 +65,8 @@ def create_key(
         list[KeyScope] | None,
         Parameter(
             negative="",
-            help="What the key may do: chat, read or admin. Give it several times for several. "
-            "[default: chat and read]",
+            help="What the key may do: chat, read, memory or admin. Give it several times for "
+            "several. [default: chat and read]",
         ),
     ] = None,
     days: Annotated[

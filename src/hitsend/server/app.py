@@ -33,6 +33,7 @@ from hitsend.server.limits.open_calls import OpenCalls
 from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit
 from hitsend.server.limits.sign_in_failures import SignInFailures
 from hitsend.server.limits.sign_in_throttle import SignInThrottle
+from hitsend.server.mcp.sessions import RunningRequests
 from hitsend.server.readiness import Readiness
 from hitsend.server.store_check import DamageCheck, StoreCheck
 from hitsend.server.turns.autocomplete import Autocomplete
@@ -89,6 +90,7 @@ class App:
     latency_stats: LatencyStats = field(default_factory=LatencyStats)
     request_counter: RequestCounter = field(default_factory=RequestCounter)
     resume_limit: ResumeLimit = field(default_factory=ResumeLimit)
+    mcp_requests: RunningRequests = field(default_factory=RunningRequests)
     send_locks: UserLocks = field(default_factory=UserLocks)
     """Per user and idempotency key: concurrent duplicates of a Send start one turn."""
     prepare_locks: UserLocks = field(default_factory=UserLocks)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
-from hitsend.errors import Refused, TooLarge
+from hitsend.errors import Refused, ScopeMissing, TooLarge
 from hitsend.server.app import App
 from hitsend.server.auth.actor import actor_of
 from hitsend.server.auth.identify import Identity
@@ -35,6 +35,7 @@ class Access(Enum):
     READ = "session, or API key with `read`"
     CHAT_AND_READ = "session, or API key with `chat` and `read`"
     KEY = "API key with `chat`"
+    ANY_KEY = "any API key"
     SESSION = "session"
     CONFIRMED = "session, password given lately"
     ADMIN = "administrator: session, or API key with `admin`"
@@ -49,6 +50,7 @@ KEY_SCOPES: Mapping[Access, frozenset[KeyScope]] = {
     Access.READ: frozenset({"read"}),
     Access.CHAT_AND_READ: frozenset({"chat", "read"}),
     Access.KEY: frozenset({"chat"}),
+    Access.ANY_KEY: frozenset(),
     Access.ADMIN: frozenset({"admin"}),
 }
 """The scopes that an API key needs, all of them. No key may call what is not listed."""
@@ -91,6 +93,10 @@ class Call:
 
     async def read_body(self, kind: type[T], max_bytes: int | None = None) -> T:
         """Reads the JSON body as a `kind`. Raises Refused and TooLarge."""
+        return decode_body(await self.read_json(max_bytes), kind)
+
+    async def read_json(self, max_bytes: int | None = None) -> bytes:
+        """Reads a body that is said to be JSON. Raises Refused and TooLarge."""
         if not self.request.headers.get("content-type", "").startswith("application/json"):
             raise Refused("The body has to be JSON, with Content-Type: application/json.")
         largest = self.app.services.settings.max_body_bytes
@@ -103,7 +109,7 @@ class Call:
             received += chunk
             if len(received) > max_bytes:
                 raise too_large(max_bytes)
-        return decode_body(bytes(received), kind)
+        return bytes(received)
 
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Response]]
@@ -163,6 +169,16 @@ class SocketEndpoint:
 
 def socket_endpoint(path: str, access: Access) -> Callable[[SocketHandler], SocketEndpoint]:
     return lambda handler: SocketEndpoint(path, access, handler)
+
+
+def check_scopes(needed: frozenset[KeyScope], caller: Identity) -> None:
+    """Raises ScopeMissing for an API key that lacks one of them."""
+    if caller.session is None and (missing := sorted(needed - caller.scopes)):
+        raise ScopeMissing(
+            f"This API key lacks the scope {' and '.join(missing)}; it has "
+            f"{' and '.join(sorted(caller.scopes))}. Make a key with it under Settings, API keys.",
+            scopes=sorted(needed),
+        )
 
 
 def _summary(handler: object) -> str:

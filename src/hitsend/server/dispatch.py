@@ -9,6 +9,7 @@ exception handlers; the others are in the runner and in `app.restart_forever`.
 import logging
 import math
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 
@@ -42,6 +43,7 @@ from hitsend.server.call import (
     Call,
     Endpoint,
     SocketEndpoint,
+    check_scopes,
     json_response,
 )
 from hitsend.server.edge.allowed_hosts import AllowedHosts
@@ -53,11 +55,13 @@ from hitsend.server.edge.request_id import request_id_of
 from hitsend.server.edge.request_log import CLIENT_CLOSED, HUNG_UP, LoggedRoute
 from hitsend.server.edge.security_headers import SecurityHeaders
 from hitsend.server.limits.headers import rate_limit_headers
+from hitsend.server.mcp.paths import MCP_PATH
 from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.turns.socket.limits import SocketClose
 from hitsend.server.turns.socket.socket import close_socket
 from hitsend.server.turns.stream import RevocableStream
 from hitsend.store import Session
+from hitsend.wire.json_rpc import describe_failure
 from hitsend.wire.problem import ErrorBody, describe_error
 
 log = logging.getLogger(__name__)
@@ -69,13 +73,13 @@ RETRY_AFTER_S = 1.0
 """The default for errors without a time of their own."""
 
 
-def build_asgi_app(app: App) -> Starlette:
+def build_asgi_app(app: App, routes: Sequence[Endpoint] = ROUTES) -> Starlette:
     settings = app.services.settings
     hosts, headers = AllowedHosts(settings), SecurityHeaders(settings)
     origins = CrossOrigin(settings)
     asgi_app = Starlette(
         routes=[
-            *(_http_route(endpoint, app, hosts, headers, origins) for endpoint in ROUTES),
+            *(_http_route(endpoint, app, hosts, headers, origins) for endpoint in routes),
             *(_socket_route(endpoint, app, hosts, headers) for endpoint in SOCKETS),
             *([_preflight_route(hosts, headers, origins)] if settings.cors_origins else []),
         ],
@@ -149,7 +153,7 @@ async def _authorize(endpoint: Endpoint, request: Request, app: App) -> Identity
     if access is Access.ANYONE:
         return None
     caller = await identify(request, app.services.store, app.csrf_secret)
-    if access is Access.KEY and (caller is None or caller.session is not None):
+    if access in (Access.KEY, Access.ANY_KEY) and (caller is None or caller.session is not None):
         raise KeyInvalid("This needs a valid API key: Authorization: Bearer hs-…")
     if caller is None:
         raise Unauthenticated("Sign in, or send an API key: Authorization: Bearer hs-…")
@@ -166,11 +170,7 @@ def _check_scopes(access: Access, caller: Identity) -> None:
     """Refuses an API key on routes for no key, and one that lacks a scope."""
     if (needed := KEY_SCOPES.get(access)) is None:
         raise NotAllowed("An API key cannot do this. Sign in on the page.")
-    if missing := sorted(needed - caller.scopes):
-        raise ScopeMissing(
-            f"This API key lacks the scope {' and '.join(missing)}; it has "
-            f"{' and '.join(sorted(caller.scopes))}. Make a key with it under Settings, API keys."
-        )
+    check_scopes(needed, caller)
 
 
 def _check_session(session: Session, endpoint: Endpoint) -> None:
@@ -230,14 +230,17 @@ async def _refuse_unknown_route(
 
 
 def _error_response(error: HitsendError, request: HTTPConnection) -> Response:
-    """One JSON body for all routes, in OpenAI's shape on /v1."""
+    """One JSON body for all routes, in OpenAI's shape on /v1, and in JSON-RPC's on /mcp."""
+    if request.url.path == MCP_PATH:
+        failure = describe_failure(error)
+        return json_response(failure, error.status, _error_headers(error, request))
     body = ErrorBody(describe_error(error))
     if not request.url.path.startswith("/v1/"):
         body = ErrorBody(body.error, error.message, request_id_of(request.scope))
-    return json_response(body, error.status, _error_headers(error))
+    return json_response(body, error.status, _error_headers(error, request))
 
 
-def _error_headers(error: HitsendError) -> dict[str, str]:
+def _error_headers(error: HitsendError, request: HTTPConnection) -> dict[str, str]:
     if isinstance(error, Unavailable | TooFast):
         seconds = error.retry_after_s or RETRY_AFTER_S
         limits = rate_limit_headers(error.allowances) if isinstance(error, TooFast) else {}
@@ -246,7 +249,9 @@ def _error_headers(error: HitsendError) -> dict[str, str]:
             "retry-after-ms": str(math.ceil(seconds * 1000)),
         }
     if isinstance(error, Unauthenticated):
-        return {"www-authenticate": "Bearer"}
+        is_wrong = "authorization" in request.headers
+        return {"www-authenticate": 'Bearer error="invalid_token"' if is_wrong else "Bearer"}
     if isinstance(error, ScopeMissing):
-        return {"www-authenticate": 'Bearer error="insufficient_scope"'}
+        needed = " ".join(sorted(error.scopes))
+        return {"www-authenticate": f'Bearer error="insufficient_scope", scope="{needed}"'}
     return {}

@@ -10,7 +10,7 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
@@ -19,12 +19,14 @@ import uvicorn
 from hitsend.logs import configure_logs
 from hitsend.server.app import App, open_app
 from hitsend.server.auth.first_account import describe_setup
+from hitsend.server.call import Endpoint
 from hitsend.server.dispatch import build_asgi_app
 from hitsend.server.edge.connection import connection_class
 from hitsend.server.edge.connection_limits import ConnectionLimits
 from hitsend.server.edge.forwarded_headers import ForwardedHeaders, TrustedProxies
 from hitsend.server.local_risks import find_local_risks
 from hitsend.server.open_file_limit import fit_open_files
+from hitsend.server.routes import ROUTES
 from hitsend.server.turns.socket.transport import MAX_IN_BYTES, SocketProtocol
 from hitsend.settings import BadSetting, Settings, split_list
 
@@ -70,11 +72,11 @@ async def describe_first_account(app: App, address: str) -> str | None:
 
 
 @asynccontextmanager
-async def listen(app: App) -> AsyncGenerator[str]:
+async def listen(app: App, routes: Sequence[Endpoint] = ROUTES) -> AsyncGenerator[str]:
     """Serves while the context is open, and yields the address."""
     settings = app.services.settings
     with _listener(settings) as listener:
-        server = _Server(_config(app))
+        server = _Server(_config(app, routes))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         serving.add_done_callback(lambda _: server.has_started.set())
         await server.has_started.wait()
@@ -103,13 +105,13 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _config(app: App) -> uvicorn.Config:
+def _config(app: App, routes: Sequence[Endpoint]) -> uvicorn.Config:
     settings = app.services.settings
     proxies = TrustedProxies(split_list(settings.trusted_proxies))
     limits = ConnectionLimits(fit_open_files(settings.max_connections))
     max_body_bytes = max(settings.max_body_bytes, settings.max_import_bytes)
     return uvicorn.Config(
-        ForwardedHeaders(build_asgi_app(app), proxies),
+        ForwardedHeaders(build_asgi_app(app, routes), proxies),
         http=connection_class(max_body_bytes, proxies, limits),
         ws=SocketProtocol,
         ws_max_size=MAX_IN_BYTES,

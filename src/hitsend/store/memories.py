@@ -60,9 +60,12 @@ class Memories:
         *,
         offset: int = 0,
         limit: int = 50,
+        is_accepted: bool = False,
     ) -> MemoryPage:
-        """Newest first, with suggestions. Each contains every word of `query`."""
-        where = and_(_is_present(user_id), *map(_contains, query.split()))
+        """Newest first, with suggestions unless `is_accepted`. Each contains every word of
+        `query`."""
+        is_listed = _is_active(user_id) if is_accepted else _is_present(user_id)
+        where = and_(is_listed, *map(_contains, query.split()))
         return _page(connection, where, offset, limit)
 
     @reads

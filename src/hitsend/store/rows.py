@@ -11,8 +11,9 @@ from hitsend.transcript import FoldedMessage, Transcript
 AccountRole: TypeAlias = Literal["admin", "member"]
 Surface: TypeAlias = Literal["chat", "api", "import"]
 LimitScope: TypeAlias = Literal["everyone", "group", "user", "key", "address"]
-KeyScope: TypeAlias = Literal["chat", "read", "admin"]
-"""An API key may send and use /v1, read its owner's conversations, or administer."""
+KeyScope: TypeAlias = Literal["chat", "read", "memory", "admin"]
+"""An API key may send and use /v1, read its owner's conversations, read and change their memories
+over MCP, or administer."""
 MemoryOrigin: TypeAlias = Literal["asked", "written", "suggested"]
 """Asked for in a chat, written on the memories page, or suggested by a model."""
 TurnState: TypeAlias = Literal["running"] | Ending

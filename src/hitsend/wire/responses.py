@@ -116,7 +116,7 @@ class CreatedKey(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     prefix: str
     label: str
-    scopes: tuple[Literal["chat", "read", "admin"], ...]
+    scopes: tuple[Literal["chat", "read", "memory", "admin"], ...]
     expires_at: float | None
     key: str
     """Never shown again."""

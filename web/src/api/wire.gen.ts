@@ -53,7 +53,7 @@ export interface ApiKey {
 	label: string;
 	created_at: number;
 	last_used_at: number | null;
-	scopes: ('admin' | 'chat' | 'read')[];
+	scopes: ('admin' | 'chat' | 'memory' | 'read')[];
 	expires_at: number | null;
 }
 
@@ -334,7 +334,7 @@ export interface CreatedKey {
 	id: string;
 	prefix: string;
 	label: string;
-	scopes: ('admin' | 'chat' | 'read')[];
+	scopes: ('admin' | 'chat' | 'memory' | 'read')[];
 	expires_at: number | null;
 	key: string;
 }
@@ -575,7 +575,7 @@ export interface KeyCreated {
 	user_id: string;
 	key_id: string;
 	prefix: string;
-	scopes: ('admin' | 'chat' | 'read')[];
+	scopes: ('admin' | 'chat' | 'memory' | 'read')[];
 }
 
 export interface KeyDeleted {
@@ -922,7 +922,7 @@ export interface NackFrame {
 
 export interface NewKey {
 	label?: string;
-	scopes?: ('admin' | 'chat' | 'read')[];
+	scopes?: ('admin' | 'chat' | 'memory' | 'read')[];
 	days?: number | null;
 }
 

@@ -18,6 +18,7 @@ from hitsend.server.routes import (
     invites,
     limits,
     mcp,
+    mcp_server,
     memories,
     models,
     page,
@@ -194,6 +195,7 @@ ROUTES: tuple[Endpoint, ...] = (
     turns.get_turn,
     completions.list_models,
     completions.get_model,
+    mcp_server.serve_mcp,
 )
 
 SOCKETS: tuple[SocketEndpoint, ...] = (socket.connect,)

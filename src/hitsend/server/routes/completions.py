@@ -36,7 +36,8 @@ async def create_completion(call: Call) -> Response:
     key = read_idempotency_key(call)
     body = await call.read_body(CompletionRequest)
     parsed = await asyncio.to_thread(parse_completion, body, call.user_id, key)
-    turn, _, headers = await run_until_disconnect(call.request, start_once(call, parsed.send))
+    starting = start_once(call, parsed.send, ends_with_caller=key is None)
+    turn, _, headers = await run_until_disconnect(call.request, starting)
     heartbeat_s = call.app.services.settings.heartbeat_s
     _, batches = await call.app.runner.follow(
         turn.turn_id, call.user_id, 0, heartbeat_s if parsed.is_streamed else None

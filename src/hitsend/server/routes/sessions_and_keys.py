@@ -17,7 +17,7 @@ DAY_S = 86_400
 
 class NewKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: Annotated[str, msgspec.Meta(max_length=100)] = ""
-    scopes: Annotated[tuple[KeyScope, ...], msgspec.Meta(min_length=1, max_length=3)] = (
+    scopes: Annotated[tuple[KeyScope, ...], msgspec.Meta(min_length=1, max_length=4)] = (
         DEFAULT_SCOPES
     )
     days: Annotated[int, msgspec.Meta(ge=1, le=3650)] | None = None

@@ -37,9 +37,10 @@ class StartedTurn(NamedTuple):
     headers: Mapping[str, str]
 
 
-async def start_once(call: Call, send: Send) -> StartedTurn:
+async def start_once(call: Call, send: Send, *, ends_with_caller: bool = False) -> StartedTurn:
     """Starts the turn of a Send, or finds the one that the same key started. Limits apply only to
-    new turns. Raises KeyReused, and everything that refuses a turn."""
+    new turns. `ends_with_caller`: a caller that is cancelled before the turn is accepted stops it.
+    Raises KeyReused, and everything that refuses a turn."""
     app, trace_id = call.app, _read_trace_id(call)
     TURN_TRACE_ID.set(trace_id)
     send = msgspec.structs.replace(
@@ -52,25 +53,25 @@ async def start_once(call: Call, send: Send) -> StartedTurn:
     )
     with record_refusals(app, call.identity):
         if send.key is None:
-            return await _start(call, send)
+            return await _start(call, send, ends_with_caller)
         async with app.send_locks.lock(f"{send.user_id} {send.message_id or send.key}"):
             if before := await app.services.store.turns.find_send(send.user_id, send.key):
                 check_fingerprint(before, send.fingerprint)
                 return await _replay(app, send, before.turn_id)
             try:
-                return await _start(call, send)
+                return await _start(call, send, ends_with_caller)
             except DuplicateSend as before_us:  # under another key, or by another process just now
                 return await _replay(app, send, before_us.turn_id)
 
 
-async def _start(call: Call, send: Send) -> StartedTurn:
+async def _start(call: Call, send: Send, ends_with_caller: bool) -> StartedTurn:
     allowances = await check_send_limits(call)
     with attach_allowances(allowances):
         turn = await call.app.runner.start(
             send.user_id,
             run_turn(send, call.app.services),
             key_id=send.key_id,
-            ends_with_caller=bool(send.given) and send.key is None,
+            ends_with_caller=ends_with_caller,
         )
     TURN_ID.set(turn.turn_id)
     status = TurnStatus(turn.turn_id, turn.conversation_id, turn.epoch, turn.finished_at)

@@ -95,7 +95,8 @@ export const settings: Words['settings'] = {
 	},
 
 	keys: {
-		about: 'Für Programme, die in deinem Namen mit hitsend sprechen, etwa jeder OpenAI-Client.',
+		about:
+			'Für Programme, die in deinem Namen mit hitsend sprechen: OpenAI-Clients unter /v1, MCP-Hosts unter /mcp.',
 		label: 'Bezeichnung eines neuen Schlüssels',
 		labelHint: 'Wo er benutzt wird, damit du ihn wiedererkennst.',
 		labelMissing: 'Gib dem Schlüssel eine Bezeichnung.',
@@ -106,6 +107,11 @@ export const settings: Words['settings'] = {
 				name: 'Lesen',
 				about:
 					'Deine Unterhaltungen und deinen Verbrauch lesen. Zusammen mit „Chatten“ auch umbenennen und löschen.'
+			},
+			memory: {
+				name: 'Erinnerungen',
+				about:
+					'Über MCP deine Erinnerungen lesen, hinzufügen und löschen. Ein Schlüssel ohne dieses Recht sieht keine.'
 			},
 			admin: { name: 'Verwalten', about: 'Was die Administration in den Einstellungen tut.' }
 		},

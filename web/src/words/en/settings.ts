@@ -93,7 +93,7 @@ export const settings = {
 	},
 
 	keys: {
-		about: 'For programs that talk to hitsend as you, such as any OpenAI client.',
+		about: 'For programs that talk to hitsend as you: OpenAI clients at /v1, MCP hosts at /mcp.',
 		label: 'Label of a new key',
 		labelHint: 'Where it will be used, so that you know it again.',
 		labelMissing: 'Give the key a label.',
@@ -103,6 +103,10 @@ export const settings = {
 			read: {
 				name: 'Read',
 				about: 'Read your conversations and usage. Together with Chat also rename and delete them.'
+			},
+			memory: {
+				name: 'Memories',
+				about: 'Read your memories, and add and delete some, over MCP. Keys without this see none.'
 			},
 			admin: { name: 'Administer', about: 'What administrators do in the settings.' }
 		},

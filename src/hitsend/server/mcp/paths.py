@@ -1,0 +1,3 @@
+"""The address of the MCP server."""
+
+MCP_PATH = "/mcp"
