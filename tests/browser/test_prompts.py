@@ -8,7 +8,7 @@ from tests.browser.axe import accessibility_problems
 from tests.browser.test_layout import cut_off, overflow
 from tests.browser.test_people import line
 from tests.browser.test_settings import part
-from tests.browser.world import Person, intercept
+from tests.browser.world import Person
 
 from hitsend.prompts import shipped_prompts
 
@@ -172,32 +172,6 @@ def test_no_version_can_be_activated_during_a_comparison(ada: Person) -> None:
     settings = open_prompt(ada)
     expect(part(settings, "Versions")).to_contain_text("End it to activate one.")
     expect(ada.button(re.compile("^(Activate|Roll back)"))).to_have_count(0)
-
-
-def test_the_log_lists_changes_page_by_page(ada: Person) -> None:
-    settings = ada.open_settings("Log of changes")
-    expect(settings).to_contain_text("Nothing has been changed yet.")
-    for version in range(30):
-        create_version(ada, f"{OWN} {version}")
-        ada.post("admin/prompts/system", {"version": 1001 + version}, "PUT")
-    ada.open_settings("Prompts")
-    ada.open_settings("Log of changes")
-    expect(settings.get_by_role("listitem").filter(has_text="ada ")).to_have_count(50)
-    newest = line(settings, "ada activated a version of System instructions").first
-    expect(newest).to_contain_text("version 1030")
-    ada.button("Older changes").click()
-    expect(settings.get_by_role("listitem").filter(has_text="ada ")).to_have_count(60)
-    expect(settings.get_by_text("There is nothing older.")).to_be_visible()
-    expect(ada.button("Older changes")).to_have_count(0)
-
-
-def test_a_log_that_fails_to_load_says_why_and_can_be_retried(ada: Person) -> None:
-    intercept(ada.page, "**/admin/audit*", lambda route: route.abort())
-    settings = ada.open_settings("Log of changes")
-    expect(settings.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
-    ada.page.unroute("**/admin/audit*")
-    ada.button("Try again").click()
-    expect(settings).to_contain_text("Nothing has been changed yet.")
 
 
 def test_members_see_no_prompt_settings(bob: Person) -> None:

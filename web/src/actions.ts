@@ -136,7 +136,7 @@ const ADMIN_SECTIONS = [
 	'prices',
 	'prompts',
 	'comparisons',
-	'changes'
+	'activity'
 ] as const;
 
 function buildSettingsActions(router: Router, t: Words['workspace'], isAdmin: boolean): Action[] {

@@ -246,6 +246,14 @@ export class Api extends HttpClient {
 		this.change('PUT', `prices/${encodeURIComponent(model)}`, price);
 	removePrice = (model: string) => this.change('DELETE', `prices/${encodeURIComponent(model)}`);
 	getSpeeds = () => this.requestJson<wire.LatencyReport>('GET', 'latency');
+	/** Entries of the activity log, the newest first, or those before a position. */
+	listActivity = (filter: string, limit: number, before: number | null) => {
+		const query = new URLSearchParams(filter);
+		query.set('limit', String(limit));
+		if (before !== null) query.set('before', String(before));
+		return this.requestItems<wire.AuditEntry>(`admin/audit?${query}`);
+	};
+	readonly activityExportPath = '/backend-api/admin/audit/export';
 	/** Calls of the administrator's pages (`prompts/promptApi.ts`). */
 	requestAdmin = <T>(method: string, path: string, body?: unknown) =>
 		this.requestJson<T>(method, `admin/${path}`, body);

@@ -1,4 +1,4 @@
-/** The administrators' API of prompts, their versions, experiments and the audit log. */
+/** The administrators' API of prompts, their versions and experiments. */
 import type { Api } from '$/api/client';
 import type * as wire from '$/api/wire';
 
@@ -34,10 +34,4 @@ export class PromptApi {
 		this.#api.requestAdmin<wire.ExperimentReport>('GET', `experiments/${id}`);
 	endExperiment = (id: string, winner: number | null) =>
 		this.#api.requestAdmin<wire.Experiment>('POST', `experiments/${id}/end`, { winner });
-
-	/** The newest entries of the audit log, or those before a position. */
-	listAuditEntries = (limit: number, before: number | null) => {
-		const from = before === null ? '' : `&before=${before}`;
-		return this.#api.listAdmin<wire.AuditEntry>(`audit?limit=${limit}${from}`);
-	};
 }

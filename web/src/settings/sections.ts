@@ -20,7 +20,7 @@ export type Section =
 	| 'prices'
 	| 'prompts'
 	| 'comparisons'
-	| 'changes';
+	| 'activity';
 
 interface Entry {
 	name: Section;
@@ -48,7 +48,7 @@ export const ADMINISTRATION: Entry[] = [
 	{ name: 'prices', icon: 'coins' },
 	{ name: 'prompts', icon: 'text' },
 	{ name: 'comparisons', icon: 'look' },
-	{ name: 'changes', icon: 'clock' }
+	{ name: 'activity', icon: 'clock' }
 ];
 
 /** Returns the section the address names if this person may open it, else the first one. */

@@ -1,4 +1,4 @@
-/** The words of prompts, comparisons and the log of changes. */
+/** The words of prompts and comparisons. */
 import { prompts as de } from '$/words/de/prompts';
 import { prompts as en } from '$/words/en/prompts';
 import { createCatalogue } from '$/words/words';

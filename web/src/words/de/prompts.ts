@@ -232,27 +232,5 @@ export const prompts: PromptWords = {
 			first_word_ms: units.time,
 			seconds: (low, high) => units.time(low * 1000, high * 1000)
 		}
-	},
-
-	changes: {
-		about:
-			'Wer Prompts und Vergleiche für alle geändert hat, und wann. Nichts wird je herausgenommen.',
-		none: 'Noch wurde nichts geändert.',
-		older: 'Ältere Änderungen',
-		end: 'Älteres gibt es nicht.',
-		actions: {
-			PromptWritten: 'Fassung geschrieben',
-			PromptActivated: 'Fassung aktiviert',
-			PromptSamplingChanged: 'Dekodierung geändert',
-			ExperimentStarted: 'Vergleich begonnen',
-			ExperimentEnded: 'Vergleich beendet'
-		},
-		line: (name, action, subject) => `${name}: ${action}, ${subject}`,
-		details: {
-			version: (value) => `Fassung ${value}`,
-			versions: (value) => `Fassungen ${value}`,
-			winner: (value) => (value === 'none' ? 'ohne Sieger' : `Fassung ${value} behalten`)
-		},
-		shipped: 'was mit hitsend kommt'
 	}
 };

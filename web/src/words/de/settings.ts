@@ -27,7 +27,7 @@ export const settings: Words['settings'] = {
 		prices: 'Preise',
 		prompts: 'Prompts',
 		comparisons: 'Fassungen vergleichen',
-		changes: 'Protokoll der Änderungen'
+		activity: 'Aktivitätsprotokoll'
 	},
 	cancel: 'Abbrechen',
 	saved: 'Gespeichert.',

@@ -54,7 +54,7 @@ export const workspace: Words['workspace'] = {
 			prices: 'Administration: Preise',
 			prompts: 'Administration: Prompts',
 			comparisons: 'Administration: Fassungen von Prompts vergleichen',
-			changes: 'Administration: Protokoll der Änderungen'
+			activity: 'Administration: Aktivitätsprotokoll'
 		}
 	},
 	also: {
@@ -72,7 +72,7 @@ export const workspace: Words['workspace'] = {
 		limits: 'Kontingent Token Anfragen',
 		prompts: 'Vorlage Systemanweisung Fassung zurück Dekodierung',
 		comparisons: 'Experiment A/B-Test Varianten',
-		changes: 'Audit wer wann'
+		activity: 'Audit wer wann'
 	},
 	slash: {
 		new: 'neu',

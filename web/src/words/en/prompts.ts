@@ -1,4 +1,4 @@
-/** Prompts, their versions and comparisons, and the log of changes. */
+/** Prompts, their versions and comparisons. */
 import { createNumberFormats } from '$/words/numbers';
 
 const { whole, rough, percent, duration } = createNumberFormats('en');
@@ -205,26 +205,5 @@ export const prompts = {
 			first_word_ms: units.time,
 			seconds: (low: number, high: number) => units.time(low * 1000, high * 1000)
 		}
-	},
-
-	changes: {
-		about: 'Who changed prompts and comparisons for everyone, and when. Nothing is ever taken out.',
-		none: 'Nothing has been changed yet.',
-		older: 'Older changes',
-		end: 'There is nothing older.',
-		actions: {
-			PromptWritten: 'wrote a version of',
-			PromptActivated: 'activated a version of',
-			PromptSamplingChanged: 'changed the decoding of',
-			ExperimentStarted: 'began to compare versions of',
-			ExperimentEnded: 'ended the comparison of'
-		} as Record<string, string | undefined>,
-		line: (name: string, action: string, subject: string) => `${name} ${action} ${subject}`,
-		details: {
-			version: (value: string) => `version ${value}`,
-			versions: (value: string) => `versions ${value}`,
-			winner: (value: string) => (value === 'none' ? 'without a winner' : `version ${value} kept`)
-		} as Record<string, ((value: string) => string) | undefined>,
-		shipped: 'what comes with hitsend'
 	}
 };

@@ -26,7 +26,7 @@ export const settings = {
 		prices: 'Prices',
 		prompts: 'Prompts',
 		comparisons: 'Compare versions',
-		changes: 'Log of changes'
+		activity: 'Activity log'
 	},
 	cancel: 'Cancel',
 	saved: 'Saved.',

@@ -53,7 +53,7 @@ export const workspace = {
 			prices: 'Administration: prices',
 			prompts: 'Administration: prompts',
 			comparisons: 'Administration: compare versions of prompts',
-			changes: 'Administration: log of changes'
+			activity: 'Administration: activity log'
 		}
 	},
 	/** Search terms of an action besides its label. */
@@ -72,7 +72,7 @@ export const workspace = {
 		limits: 'quota tokens requests',
 		prompts: 'template system instructions version roll back decoding',
 		comparisons: 'experiment A/B test variants',
-		changes: 'audit who when'
+		activity: 'audit who when'
 	},
 	/** Slash commands in the language of the page. The English keys always work too. */
 	slash: {
