@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import Route, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from playwright.sync_api import expect
 from tests.browser.test_shared import share
 from tests.browser.test_styles_page import dev_server
-from tests.browser.world import Person
+from tests.browser.world import Person, intercept
 
 __all__ = ["dev_server"]
 
@@ -55,6 +55,26 @@ def test_a_deep_answer_can_be_opened_and_shared(
     answer = stranger.page.get_by_role("article", name="Answer")
 
     expect(answer.locator("em").last).to_have_text("end")
+
+
+def test_a_message_that_cannot_be_drawn_shows_its_text(ada: Person) -> None:
+    """Whatever else is in a message, such as notes of a newer server, its conversation opens."""
+    ada.ask("!script\nThe first answer.")
+    ada.ask("!script\nThe second answer.")
+    address, ids = ada.page.url, [one["id"] for one in ada.stored]
+
+    def break_first_answer(route: Route) -> None:
+        found = route.fetch().json()
+        found["mapping"][ids[1]]["message"]["metadata"]["seen"] = {"memories": 7}
+        route.fulfill(json=found)
+
+    ada.visit("/styles")
+    intercept(ada.page, "**/backend-api/conversation/*", break_first_answer)
+    ada.page.goto(address)
+    expect(ada.messages).to_contain_text("The second answer.")
+    expect(ada.messages).to_contain_text("The first answer.")
+    expect(ada.draft).to_be_editable()
+    assert ada.take_errors(), "it could be drawn: break it in another way"
 
 
 def test_generated_documents_are_drawn_in_time(

@@ -189,6 +189,13 @@ class Person:
         caught: list[str] = self.page.evaluate("window.caught ?? []")
         return self._violations + caught
 
+    def take_errors(self) -> list[str]:
+        """Returns the uncaught errors so far, for a test that causes some. They are no violations
+        any more."""
+        errors = [one for one in self._violations if one.startswith("error:")]
+        self._violations = [one for one in self._violations if one not in errors]
+        return errors
+
     def visit(self, path: str = "/") -> None:
         self.page.goto(self.url + path)
 

@@ -86,6 +86,9 @@ class EngineStatus(msgspec.Struct, frozen=True):
     num_slots: int = 0
     num_waiting: int = 0
     downloads: tuple[Download, ...] = ()
+    first_token_s: float | None = None
+    """How long an answer that waits for its first token may be silent before it is given up. None
+    where the engine says meanwhile that it works."""
 
 
 # Prompts.

@@ -1488,6 +1488,7 @@ export interface Status {
 	num_slots: number;
 	num_waiting: number;
 	downloads: Download[];
+	first_token_s: number | null;
 	model: string | null;
 	store: 'database_damaged' | 'disk_full' | 'ready' | 'store_down';
 }

@@ -13,6 +13,7 @@ function engine(state: Status['state'], detail = '', store: Status['store'] = 'r
 		num_busy_slots: 0,
 		num_slots: 1,
 		num_waiting: 0,
+		first_token_s: null,
 		downloads: [],
 		model: null,
 		store

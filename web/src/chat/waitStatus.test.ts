@@ -9,6 +9,7 @@ const READY: Status = {
 	num_busy_slots: 0,
 	num_slots: 1,
 	num_waiting: 1,
+	first_token_s: null,
 	downloads: [],
 	model: 'small',
 	store: 'ready'
@@ -108,6 +109,17 @@ test('an answer that pauses because the disk is full says so', () => {
 		numSeconds: 12
 	});
 	expect(wait({ engine, hasText: true, now: 3_000 }, { lastTextAt: 2_500 })).toBeNull();
+});
+
+test('a silent engine is given up after a time, which the status tells', () => {
+	const remote = { ...READY, first_token_s: 60 };
+
+	expect(wait({ engine: remote, now: 14_000 })?.sentence).toBe(en.chat.state.reading);
+	expect(wait({ engine: remote, now: 20_000 })?.sentence).toContain('given up after 60 s');
+	expect(wait({ now: 20_000 })?.sentence).toBe(en.chat.state.reading);
+	expect(wait({ engine: remote, hasText: true, now: 20_000 })?.sentence).toBe(
+		en.chat.state.stalled
+	);
 });
 
 test('a long wait shows its seconds and a cancel button', () => {

@@ -5,6 +5,8 @@ import type { Words } from '$/words/words';
 
 /** After this long the status shows the elapsed time and a cancel button. */
 const SLOW_S = 5;
+/** After this long without a first word the status says when the answer is given up. */
+const SILENT_S = 15;
 /** A model that is writing never pauses this long. */
 const STALLED_S = 10;
 
@@ -49,11 +51,24 @@ export function describeWait(situation: Situation, t: Words): Wait | null {
 	if (!turn.isRunning) return null;
 	const retry = describeRetry(turn, now, t.chat.state);
 	if (retry !== null) return retry;
-	const sentence = describeReason(situation, t.chat.state);
-	if (sentence === null) return null;
+	const reason = describeReason(situation, t.chat.state);
+	if (reason === null) return null;
 	const seconds = Math.floor((now - (hasText ? turn.lastTextAt : turn.startedAt)) / 1000);
+	const sentence = describeSilence(reason, seconds, situation, t.chat.state);
 	if (seconds < SLOW_S) return { sentence, announcement: '', numSeconds: null, canStop: false };
 	return { sentence, announcement: sentence, numSeconds: seconds, canStop: !turn.isStopping };
+}
+
+/** Says when an engine that sends nothing is given up, once its silence is long. */
+function describeSilence(
+	reason: string,
+	seconds: number,
+	{ engine }: Situation,
+	state: Words['chat']['state']
+): string {
+	const limit = engine?.first_token_s ?? null;
+	const isSilent = reason === state.reading && seconds >= SILENT_S;
+	return isSilent && limit !== null ? state.silent(limit) : reason;
 }
 
 /** The server has set the time of the next try. */

@@ -10,6 +10,7 @@ const READY: Status = {
 	num_busy_slots: 0,
 	num_slots: 2,
 	num_waiting: 0,
+	first_token_s: null,
 	downloads: [],
 	model: 'small',
 	store: 'ready'

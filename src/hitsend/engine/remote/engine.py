@@ -57,11 +57,12 @@ class RemoteEngine:
         if not settings.engine_url:
             raise BadSetting("The remote engine needs `engine_url` (HITSEND_ENGINE_URL).")
         url = settings.engine_url.rstrip("/").removesuffix("/v1")
+        self._first_token_s = min(settings.engine_first_token_s, settings.engine_silence_s)
         self._http = HttpClient(
             parse_address(url),
             settings.engine_key,
             settings.engine_silence_s,
-            first_silence_s=min(settings.engine_first_token_s, settings.engine_silence_s),
+            first_silence_s=self._first_token_s,
         )
         self._settings = settings
         self._dialect: Dialect | None = None
@@ -98,7 +99,16 @@ class RemoteEngine:
         if differing:
             detail += f" The prompts of {', '.join(differing)} {DIFFER}."
         slots = self._slots
-        return EngineStatus("ready", detail, self._num_busy, slots.num_slots, slots.num_waiting)
+        return EngineStatus(
+            "ready",
+            detail,
+            self._num_busy,
+            slots.num_slots,
+            slots.num_waiting,
+            first_token_s=self._settings.engine_silence_s
+            if self._num_busy > 1
+            else self._first_token_s,
+        )
 
     async def models(self) -> Sequence[ModelFacts]:
         return self._models

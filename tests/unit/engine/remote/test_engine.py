@@ -498,3 +498,17 @@ async def test_a_server_that_sends_no_token_is_lost_after_the_shorter_limit() ->
         with pytest.raises(EngineLost, match=r"silent for 0\.3 s"):
             await answer_of(engine)
         await engine.close()
+
+
+async def test_the_status_says_how_long_an_answer_may_be_silent() -> None:
+    server = SlowServer()
+    async with engine_on(server) as (engine, _):
+        await engine.resolve("auto")
+        assert engine.status().first_token_s == 60
+        asked = [asyncio.create_task(answer_of(engine)) for _ in range(2)]
+        for _ in asked:
+            await server.has_request.acquire()
+        assert engine.status().first_token_s == 300, "the server may have queued one of them"
+        for _ in asked:
+            server.may_answer.release()
+        await asyncio.gather(*asked)

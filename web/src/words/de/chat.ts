@@ -142,6 +142,7 @@ export const chat: Words['chat'] = {
 				: `In der Schlange, ${numAhead} ${numAhead === 1 ? 'Antwort' : 'Antworten'} davor`,
 		loading: 'Das Modell wird geladen. Das dauert beim ersten Mal einen Augenblick',
 		reading: 'Deine Nachricht wird gelesen',
+		silent: (limit) => `Noch keine Antwort. Nach ${limit} s Stille wird sie aufgegeben`,
 		stalled: 'Noch kein neues Wort',
 		disk_full: 'Die Festplatte des Servers ist voll. Die Antwort wartet, bis wieder Platz ist',
 		database_damaged: 'Die Datenbank des Servers ist beschädigt. Die Antwort wartet',

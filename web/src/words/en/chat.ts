@@ -145,6 +145,7 @@ export const chat = {
 				: `In line, ${numAhead} ${numAhead === 1 ? 'answer' : 'answers'} ahead`,
 		loading: 'The model is being loaded. That takes a moment the first time',
 		reading: 'Reading your message',
+		silent: (limit: number) => `No answer yet. It is given up after ${limit} s of silence`,
 		stalled: 'No new word yet',
 		disk_full: 'The server’s disk is full. The answer waits until there is room',
 		database_damaged: 'The server’s database is damaged. The answer waits',
