@@ -84,6 +84,9 @@ class CitedSource(msgspec.Struct, frozen=True):
 
     title: str
     url: str
+    """Begins with `/` for a page of our own, such as a conversation."""
+    number: int | UnsetType = UNSET
+    """The answer cites it as `[1]`."""
 
 
 class FileRef(msgspec.Struct, frozen=True):

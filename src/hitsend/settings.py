@@ -292,6 +292,34 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         int,
         Meta(ge=100_000, le=1_000_000_000, description="Largest message taken from an MCP server."),
     ] = 10_000_000
+    web_search: Annotated[
+        Literal["off", "searxng", "brave", "json"],
+        _help(
+            "What searches the web for models: a SearXNG server, Brave's API, or a server that "
+            "answers in plain JSON. Without it there is no such tool: questions that models "
+            "search for go to that server."
+        ),
+    ] = "off"
+    web_search_url: Annotated[
+        str | None,
+        _help(
+            "Address of the search server, such as `https://searx.example`. For Brave it need not "
+            "be given."
+        ),
+    ] = None
+    web_search_key: Annotated[
+        str | None, _help("API key of the search server, if it wants one.")
+    ] = None
+    web_pages: Annotated[
+        Literal["auto", "on", "off"],
+        _help(
+            "Let models read web pages: `auto` where `web_search` is set. Pages see the address of "
+            "this server."
+        ),
+    ] = "auto"
+    web_requests: Annotated[
+        int, Meta(ge=1, le=100, description="Searches and pages of one answer, together.")
+    ] = 10
 
     max_body_bytes: Annotated[Count, _help("Largest request body.")] = 4_194_304
     max_import_bytes: Annotated[Count, _help("Largest file that can be imported.")] = 268_435_456
@@ -363,7 +391,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.data_dir / "hitsend.db"
 
 
-SECRET = frozenset({"engine_key", "weather_key"})
+SECRET = frozenset({"engine_key", "weather_key", "web_search_key"})
 """Shown only as set or unset."""
 
 

@@ -11,6 +11,7 @@ from hitsend.tools.code.run_python import build_run_python
 from hitsend.tools.get_time import make_get_time
 from hitsend.tools.get_weather import build_weather_tool
 from hitsend.tools.hosted_tool import HostedTool
+from hitsend.tools.web.build import build_web_tools
 
 
 def build_tools(
@@ -21,5 +22,6 @@ def build_tools(
     yield make_get_time()
     if weather := build_weather_tool(settings, egress):
         yield weather
+    yield from build_web_tools(settings, egress)
     if code is not None:
         yield build_run_python(code)

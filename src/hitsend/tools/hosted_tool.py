@@ -35,6 +35,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str
     conversation_id: str = ""
     """Empty for an API call."""
+    turn_id: str = ""
+    key_id: str | None = None
+    """The API key that the person's program uses."""
+    has_read_strangers: bool = False
+    """Whether the model has read what strangers wrote, which may be what makes it call."""
     message: str = ""
     """The person's message that is being answered."""
     time_zone: str = "UTC"

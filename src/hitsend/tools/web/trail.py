@@ -1,0 +1,70 @@
+"""What the web tools did for an answer: the requests they made, the sources they found, and the
+addresses they may open next.
+
+It is kept in memory. After a restart an answer begins anew, as does its count.
+"""
+
+from cachetools import LRUCache
+
+from hitsend.errors import Refused
+from hitsend.tools.hosted_tool import Call
+
+MAX_TRAILS = 512
+MAX_LISTED = 2_000
+"""Addresses of a conversation that may be opened. Those listed longest ago go first."""
+
+
+class Trail:
+    """Of one answer."""
+
+    def __init__(self, max_requests: int, listed: LRUCache[str, None]) -> None:
+        self._max_requests = max_requests
+        self._num_requests = 0
+        self._numbers: dict[str, int] = {}
+        self._listed = listed
+
+    def count_request(self) -> None:
+        """Raises Refused where the answer has made all that it may."""
+        if self._num_requests >= self._max_requests:
+            raise Refused(
+                f"This answer has used its {self._max_requests} requests to the web. Answer with "
+                "what you have."
+            )
+        self._num_requests += 1
+
+    def number(self, url: str) -> int:
+        """Returns the number by which the answer cites a source."""
+        return self._numbers.setdefault(url, len(self._numbers) + 1)
+
+    def find_by_number(self, number: int) -> str | None:
+        return next((url for url, known in self._numbers.items() if known == number), None)
+
+    def list_url(self, url: str) -> None:
+        """Notes an address that a search or a page told."""
+        self._listed[url] = None
+
+    def is_listed(self, url: str) -> bool:
+        return url in self._listed
+
+
+class Trails:
+    def __init__(self, max_requests: int) -> None:
+        self._max_requests = max_requests
+        self._trails = LRUCache[tuple[str, str], Trail](MAX_TRAILS)
+        self._listed = LRUCache[tuple[str, str], LRUCache[str, None]](MAX_TRAILS)
+        """By conversation: an answer may open what an earlier one found."""
+
+    def of(self, call: Call) -> Trail:
+        place = call.user_id, call.turn_id or call.call_id
+        trail = self._trails.get(place)
+        if trail is None:
+            trail = Trail(self._max_requests, self._listed_in(call))
+            self._trails[place] = trail
+        return trail
+
+    def _listed_in(self, call: Call) -> LRUCache[str, None]:
+        place = call.user_id, call.conversation_id or call.turn_id or call.call_id
+        listed = self._listed.get(place)
+        if listed is None:
+            listed = self._listed[place] = LRUCache(MAX_LISTED)
+        return listed
