@@ -7,6 +7,7 @@ It reads a line of JSON (`url`, `is_html`, `charset`) and the page, and prints `
 
 import json
 import sys
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -21,6 +22,16 @@ MAX_CHARS = 200_000
 """Of the text."""
 MIN_MAIN_CHARS = 200
 """With less text in its main part, a page is read whole."""
+MIN_SHARE, MAX_SHARE = 0.7, 1.6
+"""Of the text that the library finds."""
+BESIDE = [
+    *("nav", "footer", "aside", "form", "dialog", "button", "[hidden]"),
+    *("[role=navigation]", "[role=complementary]", "[role=dialog]", "[role=banner]"),
+    *("[role=contentinfo]", "[class*=cookie]", "[class*=share]", "[class*=social]"),
+    *("[class*=related]", "[class*=comment]", "[id*=comment]", "[class*=newsletter]"),
+    *("[class*=promo]", "[class*=sidebar]", "[class*=breadcrumb]"),
+]
+"""What stands in an article and is not its text."""
 MAX_LINKS = 200
 MAX_NODES = 200_000
 """Looked at for links."""
@@ -52,18 +63,41 @@ def read_page(url: str, is_html: bool, charset: str, content: bytes) -> dict[str
 
 
 def decode(content: bytes, charset: str, is_html: bool) -> str:
-    """Follows what the server says, else what the page says, else what it looks like."""
+    """Follows the byte order mark, what the server says, what the page says, what it looks like."""
+    if any(map(content.startswith, (BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE))):
+        return bytes_to_str(content, detect_encoding(content[:4]) or "utf-8")
     named = map_encoding_to_html5(charset, fallback_utf8=False) if charset else None
     found = named or detect_encoding(content, from_html_meta=is_html) or "utf-8"
     return bytes_to_str(content, found)
 
 
 def find_text(tree: HTMLTree) -> str:
-    main = extract_plain_text(tree, main_content=True, alt_texts=False).strip()
+    """The library leaves out short lists, such as ingredients. So where the page itself says what
+    its article is, and that is about what the library finds, all of it is taken."""
+    main = write_text(tree, main_content=True)
+    if article := find_article(tree):
+        text = write_text(article.html, main_content=False, skip_elements=BESIDE)
+        if MIN_SHARE * len(main) <= len(text) <= MAX_SHARE * len(main):
+            return text
     if len(main) >= MIN_MAIN_CHARS:
         return main
-    whole = extract_plain_text(tree, main_content=False, alt_texts=False).strip()
+    whole = write_text(tree, main_content=False)
     return whole if len(whole) > 2 * len(main) else main
+
+
+def find_article(tree: HTMLTree) -> ElementNode | None:
+    """Returns the only one of its kind."""
+    if tree.document is None:
+        return None
+    for selector in ("article", "main", "[role=main]"):
+        found = tree.document.query_selector_all(selector)
+        if len(found) == 1 and isinstance(found[0], ElementNode):
+            return found[0]
+    return None
+
+
+def write_text(html: HTMLTree | str, **options: Any) -> str:
+    return extract_plain_text(html, alt_texts=False, **options).strip()
 
 
 def find_links(tree: HTMLTree, url: str) -> Iterator[tuple[str, str]]:

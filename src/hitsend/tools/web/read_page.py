@@ -10,13 +10,13 @@ import msgspec
 from cachetools import LRUCache
 from msgspec import Meta
 
-from hitsend.egress import Egress, Limits, parse_url
+from hitsend.egress import Egress, Limits
 from hitsend.errors import Refused, Unavailable
 from hitsend.messages import CitedSource
 from hitsend.tools.hosted_tool import Call, CallResult, HostedTool, hosted_tool
 from hitsend.tools.web.page_reader import Link, PageReader, PageText
 from hitsend.tools.web.robots import Robots
-from hitsend.tools.web.trail import Trail, Trails
+from hitsend.tools.web.trail import Trail, Trails, parse_page_url
 
 LIMITS = Limits(max_bytes=10_000_000, total_s=20.0, silence_s=8.0)
 TIMEOUT_S = 40.0
@@ -73,7 +73,7 @@ class PageFetcher:
             follows_redirects=True,
             check_request=lambda request: self._robots.check(request.url),
         )
-        final = response.url.copy_with(fragment=None)
+        final = parse_page_url(str(response.url))
         if response.status_code != 200:
             raise Unavailable(f"{final.host} answered {response.status_code}, not with a page.")
         kind, charset = _read_content_type(response)
@@ -128,7 +128,7 @@ def find_url(text: str, trail: Trail) -> httpx2.URL:
         text = listed
     elif not SCHEME.match(text):
         text = f"https://{text}"
-    return parse_url(text).copy_with(fragment=None)
+    return parse_page_url(text)
 
 
 def check_origin(url: httpx2.URL, call: Call, trail: Trail) -> None:

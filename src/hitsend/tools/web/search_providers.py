@@ -15,6 +15,7 @@ import msgspec
 from hitsend.egress import Egress, Limits, parse_url
 from hitsend.errors import Refused, Unavailable
 from hitsend.settings import BadSetting, Settings
+from hitsend.tools.web.trail import parse_page_url
 
 LIMITS = Limits(max_bytes=2_000_000, total_s=12.0, silence_s=8.0)
 BRAVE_URL = "https://api.search.brave.com/res/v1/web/search"
@@ -214,7 +215,7 @@ def _tidy(found: Iterable[Found], count: int) -> Sequence[Found]:
 
 def _clean_url(text: str) -> str:
     try:
-        url = str(parse_url(text).copy_with(fragment=None)) if len(text) <= MAX_URL_CHARS else ""
+        url = str(parse_page_url(text)) if len(text) <= MAX_URL_CHARS else ""
     except Refused:
         return ""
     return url if url.isprintable() else ""

@@ -4,8 +4,12 @@ addresses they may open next.
 It is kept in memory. After a restart an answer begins anew, as does its count.
 """
 
+from contextlib import suppress
+
+import httpx2
 from cachetools import LRUCache
 
+from hitsend.egress import parse_url
 from hitsend.errors import Refused
 from hitsend.tools.hosted_tool import Call
 
@@ -14,8 +18,14 @@ MAX_LISTED = 2_000
 """Addresses of a conversation that may be opened. Those listed longest ago go first."""
 
 
+def parse_page_url(text: str) -> httpx2.URL:
+    """Spells the address of a page in one way. Raises Refused."""
+    url = parse_url(text)
+    return url.copy_with(path=url.path or "/", fragment=None)
+
+
 class Trail:
-    """Of one answer."""
+    """Of one answer. Its URLs are spelled as `parse_page_url` does."""
 
     def __init__(self, max_requests: int, listed: LRUCache[str, None]) -> None:
         self._max_requests = max_requests
@@ -41,7 +51,8 @@ class Trail:
 
     def list_url(self, url: str) -> None:
         """Notes an address that a search or a page told."""
-        self._listed[url] = None
+        with suppress(Refused):
+            self._listed[str(parse_page_url(url))] = None
 
     def is_listed(self, url: str) -> bool:
         return url in self._listed
