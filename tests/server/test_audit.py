@@ -232,6 +232,15 @@ async def do_group_renamed(cast: Cast) -> Expected:
 
 
 @case
+async def do_group_features_changed(cast: Cast) -> Expected:
+    group = await cast.by_ada("POST", "groups", {"name": "Law"})
+    path = f"groups/{group['id']}/features"
+    await cast.by_ada("PUT", path, {"features": ["web", "code"]})
+    await cast.by_ada("PUT", path, {"features": ["code", "web"]})  # no change
+    return by(cast.ada, group_id=group["id"], group="Law", before=None, after=["code", "web"])
+
+
+@case
 async def do_group_deleted(cast: Cast) -> Expected:
     group = await cast.by_ada("POST", "groups", {"name": "Law"})
     await cast.by_ada("DELETE", f"groups/{group['id']}")

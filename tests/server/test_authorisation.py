@@ -97,6 +97,8 @@ EXPECTED = {
     "POST /backend-api/groups": Access.ADMIN,
     "PATCH /backend-api/groups/{group_id}": Access.ADMIN,
     "DELETE /backend-api/groups/{group_id}": Access.ADMIN,
+    "GET /backend-api/groups/features": Access.ADMIN,
+    "PUT /backend-api/groups/{group_id}/features": Access.ADMIN,
     "GET /backend-api/usage": Access.READ,
     "GET /backend-api/usage/everyone": Access.ADMIN,
     "GET /backend-api/prices": Access.ADMIN,

@@ -323,7 +323,7 @@ async def num_spent(store: Store, user: User) -> int:
 async def test_an_administrator_sets_and_removes_limits(world: World) -> None:
     ada, eve = await world.someone("ada", "admin"), await world.someone("eve")
     group = (await ada.http.post("/backend-api/groups", json={"name": " Staff "})).json()
-    assert group == {"id": group["id"], "name": "Staff", "num_people": 0}
+    assert group == {"id": group["id"], "name": "Staff", "num_people": 0, "features": None}
     limits = "/backend-api/limits"
     three = {
         "requests_per_minute": 5,

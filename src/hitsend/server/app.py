@@ -43,8 +43,8 @@ from hitsend.server.turns.stream import OpenStreams
 from hitsend.services import Services
 from hitsend.settings import Settings
 from hitsend.store import Store
-from hitsend.tools import HostedTool, Toolbox
-from hitsend.tools.built_in import build_tools
+from hitsend.tools import HostedTool, MissingFeature, Toolbox
+from hitsend.tools.built_in import build_tools, list_missing
 from hitsend.tools.code import CodeRunner, build_code_runner
 from hitsend.tools.mcp import McpHost, open_host
 
@@ -85,6 +85,7 @@ class App:
     """None where Python is turned off."""
     mcp: McpHost | None
     """None where tools are turned off."""
+    missing_features: Sequence[MissingFeature] = ()
     pending_sign_ins: PendingSignIns = field(default_factory=PendingSignIns)
     sockets: OpenSockets = field(default_factory=OpenSockets)
     latency_stats: LatencyStats = field(default_factory=LatencyStats)
@@ -147,13 +148,14 @@ async def open_app(
             await stack.enter_async_context(_run_in_background(queue.run))
         prompts = PromptPicker(store)
         toolbox, mcp = Toolbox(), None
+        tools: list[HostedTool] = []
         if settings.tool_rounds:
             egress = open_egress(settings)
             mcp = await asyncio.to_thread(open_host, store, settings, egress)
             stack.push_async_callback(mcp.close)
             await stack.enter_async_context(_run_in_background(mcp.close_idle_forever))
             tools = [*build_tools(settings, code, egress), *more_tools]
-            toolbox = Toolbox(tools, [mcp])
+            toolbox = Toolbox(tools, [mcp], store.groups)
         services = Services(
             settings, store, engine, prompts, recall, background, idle_work, toolbox
         )
@@ -182,6 +184,7 @@ async def open_app(
             open_calls=OpenCalls(settings.max_calls),
             code=code,
             mcp=mcp,
+            missing_features=list_missing(tools),
         )
 
 

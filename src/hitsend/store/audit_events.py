@@ -144,6 +144,15 @@ class GroupRenamed(AuditEvent, frozen=True):
     group: str
 
 
+class GroupFeaturesChanged(AuditEvent, frozen=True):
+    """The features of tools that its people may turn on. None: all that there are."""
+
+    group_id: str
+    group: str
+    before: tuple[str, ...] | None
+    after: tuple[str, ...] | None
+
+
 class GroupDeleted(AuditEvent, frozen=True):
     group_id: str
     group: str
@@ -365,6 +374,7 @@ AnyAuditEvent: TypeAlias = (
     | GroupLeft
     | GroupCreated
     | GroupRenamed
+    | GroupFeaturesChanged
     | GroupDeleted
     | InviteCreated
     | InviteRevoked

@@ -1,15 +1,25 @@
-"""Groups of people. A group shares one daily token limit."""
+"""Groups of people. A group shares one daily token limit, and says which tools there are for its
+people."""
 
+from collections.abc import Collection, Sequence
 from uuid import uuid4
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from hitsend.errors import Conflict, NotFound
 from hitsend.store.audit import record
-from hitsend.store.audit_events import SERVER, Actor, GroupCreated, GroupDeleted, GroupRenamed
+from hitsend.store.audit_events import (
+    SERVER,
+    Actor,
+    GroupCreated,
+    GroupDeleted,
+    GroupFeaturesChanged,
+    GroupRenamed,
+)
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.limit_rows import Group
 from hitsend.store.limits import Limits
+from hitsend.store.prepared import as_list
 from hitsend.store.schema import groups, limits, users
 
 MAX_GROUPS = 500
@@ -23,6 +33,7 @@ GROUP_COLUMNS = select(
     .where(users.c.group_id == groups.c.id)
     .correlate(groups)
     .scalar_subquery(),
+    groups.c.features,
 )
 
 
@@ -62,6 +73,39 @@ class Groups:
         connection.execute(update(groups).where(is_it).values(name=name))
         record(connection, GroupRenamed(group_id, before, name), by, self._database.now())
         return Group(*connection.execute(GROUP_COLUMNS.where(is_it)).one())
+
+    @writes
+    def set_features(
+        self,
+        connection: Connection,
+        group_id: str,
+        features: Sequence[str] | None,
+        by: Actor = SERVER,
+    ) -> Group:
+        """None lets its people have all features that there are."""
+        name, is_it = check_group(connection, group_id), groups.c.id == group_id
+        before = connection.scalar(select(groups.c.features).where(is_it))
+        after = None if features is None else tuple(sorted(set(features)))
+        if before != after:
+            connection.execute(update(groups).where(is_it).values(features=after))
+            changed = GroupFeaturesChanged(group_id, name, before, after)
+            record(connection, changed, by, self._database.now())
+        return Group(*connection.execute(GROUP_COLUMNS.where(is_it)).one())
+
+    @reads
+    def filter_features(
+        self, connection: Connection, user_id: str, features: Collection[str]
+    ) -> set[str]:
+        """Returns those that the person's group may have. Without a group, all."""
+        given = func.json_each(as_list(features)).table_valued("value", name="given")
+        allowed = func.json_each(groups.c.features).table_valued("value", name="allowed")
+        is_kept_away = exists().where(
+            users.c.id == user_id,
+            users.c.group_id == groups.c.id,
+            groups.c.features.is_not(None),
+            given.c.value.not_in(select(allowed.c.value).correlate(groups)),
+        )
+        return set(connection.scalars(select(given.c.value).where(~is_kept_away)))
 
     async def delete(self, group_id: str, by: Actor = SERVER) -> None:
         """Keeps its people, in no group, and deletes its limits."""

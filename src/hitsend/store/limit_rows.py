@@ -81,6 +81,8 @@ class Group(msgspec.Struct, frozen=True):
     id: str
     name: str
     num_people: int
+    features: tuple[str, ...] | None = None
+    """Features of tools that its people may turn on. None: all that there are."""
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0019"
+HEAD = "0020"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")
@@ -78,6 +78,8 @@ class GroupColumns(TypedColumns):
     id: Named[str] = Column(Text, primary_key=True)
     name: Named[str] = Column(Text, unique=True)
     created_at: Named[float]
+    features: Named[tuple[str, ...] | None] = Column(Json[tuple[str, ...]](tuple[str, ...]))
+    """Features of tools that its people may turn on. None: all."""
 
 
 groups = Table("groups", metadata, GroupColumns)

@@ -6,7 +6,7 @@
 
 from hitsend.tools.hosted_tool import Call, CallResult, Effect, FormReply, HostedTool, hosted_tool
 from hitsend.tools.questions import Questions
-from hitsend.tools.toolbox import Feature, Toolbox
+from hitsend.tools.toolbox import Feature, MissingFeature, Toolbox
 
 __all__ = [
     "Call",
@@ -15,6 +15,7 @@ __all__ = [
     "Feature",
     "FormReply",
     "HostedTool",
+    "MissingFeature",
     "Questions",
     "Toolbox",
     "hosted_tool",

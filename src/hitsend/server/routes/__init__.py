@@ -122,6 +122,8 @@ ROUTES: tuple[Endpoint, ...] = (
     groups.list_groups,
     groups.create_group,
     groups.rename_group,
+    groups.list_all_features,
+    groups.set_features,
     groups.delete_group,
     usage.get_own_usage,
     usage.get_all_usage,

@@ -9,7 +9,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from hitsend.canonical import canonicalize
-from hitsend.errors import Unavailable
+from hitsend.errors import NotAllowed, Unavailable
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.edge.until_disconnect import run_until_disconnect
 from hitsend.tools.code import CodeRunner, Owner
@@ -40,6 +40,8 @@ async def run_code(call: Call) -> Response:
     await services.store.conversations.check(conversation_id, call.user_id)
     if call.app.code is None:
         raise Unavailable("Python is turned off on this server.")
+    if not await services.toolbox.is_allowed(call.user_id, "code"):
+        raise NotAllowed("An administrator has turned Python off for your group.")
     call.app.request_counter.count({("runs", call.user_id): RUNS_PER_MINUTE})
     owner = Owner(call.user_id, conversation_id)
     work = _run(call.app.code, owner, body)

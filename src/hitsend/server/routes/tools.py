@@ -10,7 +10,7 @@ from starlette.responses import Response
 from hitsend.messages import FormAction, Verdict
 from hitsend.send import CallVerdict
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
-from hitsend.tools import Feature, FormReply
+from hitsend.tools import Feature, FormReply, MissingFeature
 from hitsend.wire.responses import Items
 
 Id = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -18,6 +18,8 @@ Id = Annotated[str, Meta(min_length=1, max_length=100)]
 
 class Features(msgspec.Struct, frozen=True):
     features: Sequence[Feature]
+    missing: Sequence[MissingFeature] = ()
+    """Features that could be set up, for administrators."""
 
 
 class Approve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,8 +38,9 @@ class FormBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @endpoint("GET", "/backend-api/tools", Access.READ)
 async def list_features(call: Call) -> Response:
     """List the features that can be turned on for a message, with their tools."""
-    toolbox = call.app.services.toolbox
-    return json_response(Features(await toolbox.features(call.user_id)))
+    features = await call.app.services.toolbox.features(call.user_id)
+    is_admin = call.identity.user.role == "admin"
+    return json_response(Features(features, call.app.missing_features if is_admin else ()))
 
 
 @endpoint("POST", "/backend-api/f/conversation/approve", Access.SESSION)
