@@ -13,6 +13,7 @@ from hitsend.egress import Egress, open_egress, parse_trusted
 from hitsend.errors import DestinationRefused, Refused, TooLarge, Unavailable
 from hitsend.messages import CitedSource
 from hitsend.settings import Settings
+from hitsend.tools.citations import Citations
 from hitsend.tools.hosted_tool import Call, CallResult, HostedTool
 from hitsend.tools.web.build import build_web_tools, part_chars
 from hitsend.tools.web.page_reader import PageReader
@@ -47,7 +48,7 @@ async def web(pages: Mapping[str, bytes]) -> AsyncGenerator[FakeServer]:
 def tool_for(*servers: FakeServer, max_requests: int = 10, part: int = 20_000) -> HostedTool:
     trusted = [parse_trusted(server.url.removeprefix("http://")) for server in servers]
     fetcher = PageFetcher(Egress(trusted), PageReader())
-    return build_read_page(fetcher, Trails(max_requests), part)
+    return build_read_page(fetcher, Trails(max_requests), Citations(), part)
 
 
 async def read(tool: HostedTool, url: str, call: Call = CALL, **arguments: object) -> CallResult:
@@ -369,7 +370,7 @@ async def test_an_answer_reads_a_limited_number_of_pages() -> None:
 
 def test_pages_may_be_read_without_a_search_server() -> None:
     settings = Settings(web_pages="on")
-    [tool] = build_web_tools(settings, open_egress(settings))
+    [tool] = build_web_tools(settings, open_egress(settings), Citations())
     assert (tool.name, tool.feature, tool.is_untrusted, tool.effect) == (
         *("read_page", "web", True),
         "reads",

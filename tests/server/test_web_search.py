@@ -14,6 +14,7 @@ from hitsend.egress import Egress, open_egress
 from hitsend.errors import Refused, Unavailable
 from hitsend.messages import CitedSource
 from hitsend.settings import BadSetting, Settings
+from hitsend.tools.citations import Citations
 from hitsend.tools.hosted_tool import Call, CallResult, HostedTool
 from hitsend.tools.web.build import build_web_tools
 
@@ -87,7 +88,7 @@ def settings_for(url: str, kind: Any = "searxng", key: str | None = "secret-key"
 
 
 def build(settings: Settings) -> HostedTool:
-    return next(iter(build_web_tools(settings, open_egress(settings))))
+    return next(iter(build_web_tools(settings, open_egress(settings), Citations())))
 
 
 async def search(tool: HostedTool, call: Call = CALL, **arguments: object) -> CallResult:
@@ -163,7 +164,7 @@ async def test_parameters_of_a_plain_server_are_kept() -> None:
 
 def test_brave_is_asked_at_its_own_address() -> None:
     settings = Settings(web_search="brave", web_search_key="k")
-    names = [tool.name for tool in build_web_tools(settings, Egress())]
+    names = [tool.name for tool in build_web_tools(settings, Egress(), Citations())]
     assert names == ["web_search", "read_page"]
 
 
@@ -254,15 +255,15 @@ async def test_an_answer_makes_a_limited_number_of_requests() -> None:
 async def test_only_the_search_server_is_trusted_and_pages_on_it_are_not_read() -> None:
     async with serving(answer_with(speak_searxng)) as server:
         settings = settings_for(server.url)
-        _, read_page = build_web_tools(settings, open_egress(settings))
+        _, read_page = build_web_tools(settings, open_egress(settings), Citations())
         with pytest.raises(Refused, match="Port|public internet"):
             await read_page.run(CALL, msgspec.json.encode({"url": server.url}).decode())
         assert server.requests == []
 
 
 def test_there_are_no_tools_until_an_administrator_names_a_server() -> None:
-    assert list(build_web_tools(Settings(), Egress())) == []
-    assert list(build_web_tools(Settings(web_pages="auto"), Egress())) == []
+    assert list(build_web_tools(Settings(), Egress(), Citations())) == []
+    assert list(build_web_tools(Settings(web_pages="auto"), Egress(), Citations())) == []
 
 
 @pytest.mark.parametrize(
@@ -277,7 +278,7 @@ def test_there_are_no_tools_until_an_administrator_names_a_server() -> None:
     ],
 )
 def test_searching_and_reading_are_turned_on_apart(settings: Settings, names: list[str]) -> None:
-    assert [tool.name for tool in build_web_tools(settings, Egress())] == names
+    assert [tool.name for tool in build_web_tools(settings, Egress(), Citations())] == names
 
 
 @pytest.mark.parametrize(
@@ -294,7 +295,7 @@ def test_searching_and_reading_are_turned_on_apart(settings: Settings, names: li
 )
 def test_wrong_settings_stop_the_start(settings: Settings, problem: str) -> None:
     with pytest.raises(BadSetting, match=problem):
-        list(build_web_tools(settings, Egress()))
+        list(build_web_tools(settings, Egress(), Citations()))
 
 
 async def test_the_search_server_learns_nothing_but_the_question() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from weakref import WeakValueDictionary
 
 from hitsend.background import Background
-from hitsend.context.recall import ExactSearch, Recall
+from hitsend.context.recall import ConversationRecall, ExactSearch, Recall
 from hitsend.egress import open_egress
 from hitsend.engine import (
     Catalogue,
@@ -142,7 +142,8 @@ async def open_app(
         if embedder is not None:
             await embedder.start()
             stack.push_async_callback(embedder.close)
-        recall = Recall(store, embedder, ExactSearch())
+        index = ExactSearch()
+        recall = Recall(store, embedder, index)
         background, idle_work = Background(), Background()
         for queue in (background, idle_work):
             await stack.enter_async_context(_run_in_background(queue.run))
@@ -154,7 +155,8 @@ async def open_app(
             mcp = await asyncio.to_thread(open_host, store, settings, egress)
             stack.push_async_callback(mcp.close)
             await stack.enter_async_context(_run_in_background(mcp.close_idle_forever))
-            tools = [*build_tools(settings, code, egress), *more_tools]
+            past = ConversationRecall(store, embedder, index, background)
+            tools = [*build_tools(settings, code, egress, past), *more_tools]
             toolbox = Toolbox(tools, [mcp], store.groups)
         services = Services(
             settings, store, engine, prompts, recall, background, idle_work, toolbox

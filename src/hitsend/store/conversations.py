@@ -99,7 +99,7 @@ class Conversations:
         folder_id: str | None | UnsetType = UNSET,
     ) -> ConversationPage:
         """Newest first. A folder of None lists the conversations that are in no folder."""
-        filters = [_is_listed(user_id), conversations.c.is_archived == is_archived]
+        filters = [is_listed(user_id), conversations.c.is_archived == is_archived]
         if is_pinned is not None:
             filters.append(conversations.c.is_pinned == is_pinned)
         if folder_id is not UNSET:
@@ -114,9 +114,9 @@ class Conversations:
         match = match_expression(query)
         if match is None:
             return ConversationPage((), 0)
-        is_listed = _is_listed(user_id)
-        hits = find_hits(connection, match, is_listed)
-        page = _page(connection, and_(is_listed, hits.is_found), offset, limit)
+        is_theirs = is_listed(user_id)
+        hits = find_hits(connection, match, is_theirs)
+        page = _page(connection, and_(is_theirs, hits.is_found), offset, limit)
         positions = [hits.newest[item.id] for item in page.items if item.id in hits.newest]
         snippets = read_snippets(connection, match, positions)
         items = tuple(replace(item, found=snippets.get(item.id)) for item in page.items)
@@ -276,7 +276,7 @@ class Conversations:
     @reads
     def ids(self, connection: Connection, user_id: str) -> Sequence[str]:
         """Returns the ids of all listed conversations, oldest first."""
-        query = select(conversations.c.id).where(_is_listed(user_id))
+        query = select(conversations.c.id).where(is_listed(user_id))
         return connection.scalars(query.order_by(conversations.c.created_at)).all()
 
     async def hide_expired_temporary(self) -> None:
@@ -376,7 +376,8 @@ def _values(change: ConversationChange, now: float) -> dict[str, object]:
     return values
 
 
-def _is_listed(user_id: str) -> ColumnElement[bool]:
+def is_listed(user_id: str) -> ColumnElement[bool]:
+    """The person owns it, and it is neither hidden nor temporary."""
     return and_(
         conversations.c.user_id == user_id,
         conversations.c.hidden_at.is_(None),

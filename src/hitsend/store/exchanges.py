@@ -60,6 +60,8 @@ class Exchanges:
         self._database = database
         self.changes = RecentChanges()
         """Changes of vectors, by conversation."""
+        self.changes_of_all = ChangeLog()
+        """The same, by `owner_of_all`. The ids are `conversation/message`."""
 
     async def get(
         self, conversation_id: str, user_id: str, message_ids: Collection[str]
@@ -105,6 +107,8 @@ class Exchanges:
 
         await self._database.write(write)
         self.changes.record(conversation_id, vectors)
+        places = (f"{conversation_id}/{message_id}" for message_id in vectors)
+        self.changes_of_all.record(owner_of_all(user_id), places)
 
     @reads
     def vectors(
@@ -146,9 +150,22 @@ def _exchange(
 ) -> Exchange:
     return Exchange(
         message_id,
-        _cut(question_parts, NUM_QUESTION_CHARS),
-        _cut(answer_parts, NUM_ANSWER_CHARS),
+        cut_question(question_parts),
+        cut_answer(answer_parts),
     )
+
+
+def owner_of_all(user_id: str) -> str:
+    """The owner of the vectors of all conversations of a person. Differs from every id."""
+    return f"all of {user_id}"
+
+
+def cut_question(parts: Sequence[Part]) -> str:
+    return _cut(parts, NUM_QUESTION_CHARS)
+
+
+def cut_answer(parts: Sequence[Part]) -> str:
+    return _cut(parts, NUM_ANSWER_CHARS)
 
 
 def _cut(parts: Sequence[Part], num_chars: int) -> str:

@@ -1,6 +1,6 @@
 """The store's rows as values. They know no SQL."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -194,6 +194,26 @@ class PathLimit(msgspec.Struct, frozen=True):
     model: str
     num_chars: int
     start_id: str | None = None
+
+
+class PastPlace(NamedTuple):
+    """Where an exchange is, among all conversations of a person."""
+
+    conversation_id: str
+    message_id: str
+    """The answer's id."""
+
+
+class PastMessage(msgspec.Struct, frozen=True):
+    """A message that a search found among all conversations of a person."""
+
+    conversation_id: str
+    message_id: str
+    """Empty if the title was found."""
+    title: str
+    at: float
+    text: str
+    """What was found, or a part of it."""
 
 
 class Exchange(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 Database triggers keep both FTS tables up to date (see migrations/).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -45,6 +45,12 @@ def match_expression(query: str) -> str | None:
     return " ".join(quoted) + " *" if quoted else None
 
 
+def match_any(stems: Collection[str]) -> str | None:
+    """Returns the FTS5 expression for words that begin with any of these."""
+    quoted = ['"' + stem.replace('"', '""') + '" *' for stem in stems if _has_letters(stem)]
+    return " OR ".join(quoted) or None
+
+
 def _has_letters(word: str) -> bool:
     return any(char.isalnum() for char in word)
 
@@ -73,14 +79,14 @@ def find_hits(connection: Connection, match: str, is_listed: ColumnElement[bool]
     found = connection.execute(
         select(messages.c.conversation_id, messages.c.position)
         .join(message_search, message_search.c.rowid == messages.c.position)
-        .where(_matches("message_search", match), in_listed)
+        .where(matches("message_search", match), in_listed)
         .order_by(message_search.c.rowid.desc())
         .limit(MAX_HITS)
     )
     titles = connection.scalars(
         select(conversations.c.id)
         .join(title_search, title_search.c.rowid == conversations.c.position)
-        .where(_matches("title_search", match), is_listed)
+        .where(matches("title_search", match), is_listed)
         .order_by(title_search.c.rowid.desc())
         .limit(MAX_HITS)
     )
@@ -98,12 +104,12 @@ def read_snippets(
     query = (
         select(messages.c.conversation_id, messages.c.id, SNIPPET)
         .join(message_search, message_search.c.rowid == messages.c.position)
-        .where(_matches("message_search", match), since, is_wanted)
+        .where(matches("message_search", match), since, is_wanted)
     )
     return {
         row.conversation_id: SearchHit(row.id, row.snippet) for row in connection.execute(query)
     }
 
 
-def _matches(name: str, match: str) -> ColumnElement[bool]:
+def matches(name: str, match: str) -> ColumnElement[bool]:
     return literal_column(name).op("MATCH")(bindparam(None, match))

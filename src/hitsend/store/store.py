@@ -26,6 +26,7 @@ from hitsend.store.mcp import McpServers
 from hitsend.store.memories import Memories
 from hitsend.store.migrate import migrate
 from hitsend.store.password_resets import PasswordResets
+from hitsend.store.past_messages import PastMessages
 from hitsend.store.permissions import Permissions
 from hitsend.store.prices import Prices
 from hitsend.store.profiles import Profiles
@@ -68,6 +69,7 @@ class Store:
     profiles: Profiles
     memories: Memories
     exchanges: Exchanges
+    past_messages: PastMessages
     summaries: Summaries
     usage: UsageSums
 
@@ -107,6 +109,7 @@ class Store:
         self.profiles = Profiles(database)
         self.memories = Memories(database)
         self.exchanges = Exchanges(database)
+        self.past_messages = PastMessages(database, self.exchanges)
         self.summaries = Summaries(database)
         self.usage = UsageSums(database)
         self.turns = Turns(database, self.ledger)

@@ -6,11 +6,13 @@ from hitsend.egress import Egress
 from hitsend.settings import Settings
 from hitsend.tools.calculate import calculate
 from hitsend.tools.calculate_date import make_calculate_date
+from hitsend.tools.citations import Citations
 from hitsend.tools.code import CodeRunner
 from hitsend.tools.code.run_python import build_run_python
 from hitsend.tools.get_time import make_get_time
 from hitsend.tools.get_weather import build_weather_tool
 from hitsend.tools.hosted_tool import HostedTool
+from hitsend.tools.search_conversations import ConversationFinder, build_search_conversations
 from hitsend.tools.toolbox import MissingFeature
 from hitsend.tools.web.build import build_web_tools
 
@@ -33,13 +35,15 @@ def list_missing(tools: Collection[HostedTool]) -> tuple[MissingFeature, ...]:
 
 
 def build_tools(
-    settings: Settings, code: CodeRunner | None, egress: Egress
+    settings: Settings, code: CodeRunner | None, egress: Egress, past: ConversationFinder
 ) -> Iterator[HostedTool]:
+    citations = Citations()
     yield calculate
     yield make_calculate_date()
     yield make_get_time()
     if weather := build_weather_tool(settings, egress):
         yield weather
-    yield from build_web_tools(settings, egress)
+    yield build_search_conversations(past, citations)
+    yield from build_web_tools(settings, egress, citations)
     if code is not None:
         yield build_run_python(code)

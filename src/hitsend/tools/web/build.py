@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from hitsend.egress import Egress
 from hitsend.settings import Settings
+from hitsend.tools.citations import Citations
 from hitsend.tools.hosted_tool import HostedTool
 from hitsend.tools.web.page_reader import PageReader
 from hitsend.tools.web.read_page import PageFetcher, build_read_page
@@ -19,15 +20,17 @@ FRAME_CHARS = 600
 """For the title, the address and what is said of further parts."""
 
 
-def build_web_tools(settings: Settings, egress: Egress) -> Iterator[HostedTool]:
+def build_web_tools(
+    settings: Settings, egress: Egress, citations: Citations
+) -> Iterator[HostedTool]:
     """Yields none where no administrator turned them on. Raises BadSetting."""
     provider = build_provider(settings, egress)
     trails = Trails(settings.web_requests)
     if provider is not None:
-        yield build_web_search(provider, trails)
+        yield build_web_search(provider, trails, citations)
     if settings.web_pages == "on" or (settings.web_pages == "auto" and provider is not None):
         fetcher = PageFetcher(egress, PageReader())
-        yield build_read_page(fetcher, trails, part_chars(settings))
+        yield build_read_page(fetcher, trails, citations, part_chars(settings))
 
 
 def part_chars(settings: Settings) -> int:

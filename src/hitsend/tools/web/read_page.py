@@ -13,6 +13,7 @@ from msgspec import Meta
 from hitsend.egress import Egress, Limits
 from hitsend.errors import Refused, Unavailable
 from hitsend.messages import CitedSource
+from hitsend.tools.citations import Citations
 from hitsend.tools.hosted_tool import Call, CallResult, HostedTool, hosted_tool
 from hitsend.tools.web.page_reader import Link, PageReader, PageText
 from hitsend.tools.web.robots import Robots
@@ -87,7 +88,9 @@ class PageFetcher:
         return Page(str(final), text)
 
 
-def build_read_page(fetcher: PageFetcher, trails: Trails, part_chars: int) -> HostedTool:
+def build_read_page(
+    fetcher: PageFetcher, trails: Trails, citations: Citations, part_chars: int
+) -> HostedTool:
     kept = LRUCache[tuple[str, str, str], Page](MAX_KEPT_CHARS, lambda page: page.num_chars)
 
     async def open_page(call: Call, trail: Trail, url: httpx2.URL) -> Page:
@@ -106,23 +109,23 @@ def build_read_page(fetcher: PageFetcher, trails: Trails, part_chars: int) -> Ho
     ) -> CallResult:
         """Reads a web page. Cite what you use by its number, such as [1]."""
         trail = trails.of(call)
-        wanted = find_url(url, trail)
+        wanted = find_url(url, call, citations)
         check_origin(wanted, call, trail)
         page = await open_page(call, trail, wanted)
         trail.list_url(page.url)
         for link in page.content.links:
             trail.list_url(link.url)
-        return _write_page(page, trail.number(page.url), part, links, part_chars)
+        return _write_page(page, citations.number(call, page.url), part, links, part_chars)
 
     return read_page
 
 
-def find_url(text: str, trail: Trail) -> httpx2.URL:
+def find_url(text: str, call: Call, citations: Citations) -> httpx2.URL:
     """Takes `example.org` for a URL and `2` or `[2]` for a source, as small models write them."""
     text = text.strip()
     number = text.strip("[] ")
     if number.isascii() and number.isdigit() and len(number) < 4:
-        listed = trail.find_by_number(int(number))
+        listed = citations.find(call, int(number))
         if listed is None:
             raise Refused(f"There is no search result {number}. Give a URL.", param="url")
         text = listed

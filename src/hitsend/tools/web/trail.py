@@ -1,5 +1,5 @@
-"""What the web tools did for an answer: the requests they made, the sources they found, and the
-addresses they may open next.
+"""What the web tools did for an answer: the requests they made, and the addresses they may open
+next.
 
 It is kept in memory. After a restart an answer begins anew, as does its count.
 """
@@ -30,7 +30,6 @@ class Trail:
     def __init__(self, max_requests: int, listed: LRUCache[str, None]) -> None:
         self._max_requests = max_requests
         self._num_requests = 0
-        self._numbers: dict[str, int] = {}
         self._listed = listed
 
     def count_request(self) -> None:
@@ -41,13 +40,6 @@ class Trail:
                 "what you have."
             )
         self._num_requests += 1
-
-    def number(self, url: str) -> int:
-        """Returns the number by which the answer cites a source."""
-        return self._numbers.setdefault(url, len(self._numbers) + 1)
-
-    def find_by_number(self, number: int) -> str | None:
-        return next((url for url, known in self._numbers.items() if known == number), None)
 
     def list_url(self, url: str) -> None:
         """Notes an address that a search or a page told."""

@@ -6,9 +6,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from hitsend.messages import CitedSource
+from hitsend.tools.citations import Citations
 from hitsend.tools.hosted_tool import Call, CallResult, HostedTool, hosted_tool
 from hitsend.tools.web.search_providers import Found, SearchProvider
-from hitsend.tools.web.trail import Trail, Trails
+from hitsend.tools.web.trail import Trails
 
 Query = Annotated[
     str, Meta(min_length=1, max_length=300, description="Words to search for, as for an engine.")
@@ -16,7 +17,7 @@ Query = Annotated[
 Count = Annotated[int, Meta(ge=1, le=10, description="How many results.")]
 
 
-def build_web_search(provider: SearchProvider, trails: Trails) -> HostedTool:
+def build_web_search(provider: SearchProvider, trails: Trails, citations: Citations) -> HostedTool:
     @hosted_tool("web", is_untrusted=True)
     async def web_search(call: Call, *, query: Query, count: Count = 5) -> CallResult:
         """Searches the web, for news, facts and pages that you do not know. Cite what you use by
@@ -26,16 +27,17 @@ def build_web_search(provider: SearchProvider, trails: Trails) -> HostedTool:
         found = await provider.search(query, count)
         if not found:
             return CallResult(f"{provider.host} found nothing. Try other words.")
-        return _write_results(found, trail)
+        for one in found:
+            trail.list_url(one.url)
+        return _write_results(found, call, citations)
 
     return web_search
 
 
-def _write_results(found: Sequence[Found], trail: Trail) -> CallResult:
+def _write_results(found: Sequence[Found], call: Call, citations: Citations) -> CallResult:
     results, sources = list[str](), list[CitedSource]()
     for one in found:
-        trail.list_url(one.url)
-        number = trail.number(one.url)
+        number = citations.number(call, one.url)
         date = f" ({one.date})" if one.date else ""
         results.append(
             "\n".join(filter(None, (f"[{number}] {one.title}{date}", one.url, one.snippet)))

@@ -1,0 +1,26 @@
+"""Numbers the sources of an answer, which cites them as `[1]`, over all its calls of tools."""
+
+from cachetools import LRUCache
+
+from hitsend.tools.hosted_tool import Call
+
+MAX_ANSWERS = 1_000
+
+
+class Citations:
+    def __init__(self) -> None:
+        self._numbers = LRUCache[tuple[str, str], dict[str, int]](MAX_ANSWERS)
+        """By person and turn, those of the URLs."""
+
+    def number(self, call: Call, url: str) -> int:
+        """Returns the number of a source, a new one for a new source."""
+        place = call.user_id, call.turn_id or call.call_id
+        numbers = self._numbers.get(place)
+        if numbers is None:
+            numbers = self._numbers[place] = {}
+        return numbers.setdefault(url, len(numbers) + 1)
+
+    def find(self, call: Call, number: int) -> str | None:
+        """Returns the URL of a number."""
+        numbers = self._numbers.get((call.user_id, call.turn_id or call.call_id), {})
+        return next((url for url, known in numbers.items() if known == number), None)
