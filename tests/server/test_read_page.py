@@ -55,9 +55,9 @@ async def read(tool: HostedTool, url: str, call: Call = CALL, **arguments: objec
     return await tool.run(call, msgspec.json.encode({"url": url} | arguments).decode())
 
 
-async def read_one(response: bytes, **arguments: object) -> CallResult:
+async def read_one(response: bytes) -> CallResult:
     async with web({"/": response}) as server:
-        return await read(tool_for(server), server.url + "/", **arguments)
+        return await read(tool_for(server), server.url + "/")
 
 
 def page(text: str, kind: str = HTML) -> bytes:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.server.world import AnswerStream, Someone, World, message, open_world
 
-from hitsend.engine import ScriptedEngine
+from hitsend.engine import ScriptedEngine, WordHashes
 from hitsend.settings import Settings
 from hitsend.store import KeyScope
 
@@ -155,23 +155,16 @@ async def test_an_api_key_needs_the_scope_to_read(
 
 async def test_older_conversations_are_embedded_in_the_background(settings: Settings) -> None:
     async with open_plain(settings, embeddings="words") as world:
-        ada = await world.someone("ada")
+        ada, embedder = await world.someone("ada"), WordHashes().name
         for number in range(40):
             await tell(ada, f"Chapter {number} of the saga.")
-        store, background = world.app.services.store, world.app.services.background
-        assert len(await store.past_messages.without_vectors(ada.user_id, "words", 100)) == 40
+        past, background = world.app.services.store.past_messages, world.app.services.background
+        assert len(await past.without_vectors(ada.user_id, embedder, 100)) == 40
         await search(ada, "a saga")
         await background.until_idle()
-        embedder = world.app.services.recall
-        assert embedder is not None
-        left = await store.past_messages.without_vectors(ada.user_id, await name_of(world), 100)
-        assert len(left) <= 1  # the search itself
+        assert len(await past.without_vectors(ada.user_id, embedder, 100)) == 0
+        ids, vectors = await past.vectors(ada.user_id, embedder)
+        assert len(ids) >= 40
+        assert len(vectors) % len(ids) == 0
         eve = await world.someone("eve")
-        ids, _ = await store.past_messages.vectors(eve.user_id, await name_of(world))
-        assert ids == []
-
-
-async def name_of(world: World) -> str:
-    from hitsend.engine import WordHashes
-
-    return WordHashes().name
+        assert await past.vectors(eve.user_id, embedder) == ([], b"")

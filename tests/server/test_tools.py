@@ -172,7 +172,9 @@ async def test_only_what_was_turned_on_is_at_hand(settings: Settings, workshop: 
         assert (unknown.status_code, unknown.json()["error"]["param"]) == (400, "system_hints")
         listed = (await ada.http.get("/backend-api/tools")).json()["features"]
         names = [one["name"] for one in listed]
-        assert names == ["calculator", "time", "code", "letters", "slow", "web", "odd"]
+        assert names == [
+            *("calculator", "time", "conversations", "code", "letters", "slow", "web", "odd")
+        ]
 
 
 async def test_calls_of_one_round_run_side_by_side(settings: Settings, workshop: Workshop) -> None:

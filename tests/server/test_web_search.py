@@ -95,7 +95,7 @@ async def search(tool: HostedTool, call: Call = CALL, **arguments: object) -> Ca
     return await tool.run(call, msgspec.json.encode({"query": "bread"} | arguments).decode())
 
 
-async def search_of(handler: Handler, kind: str = "searxng", **arguments: object) -> CallResult:
+async def search_of(handler: Handler, kind: str = "searxng", **arguments: Any) -> CallResult:
     async with serving(handler) as server:
         return await search(build(settings_for(server.url, kind)), **arguments)
 

@@ -60,7 +60,7 @@ class Exchanges:
         self._database = database
         self.changes = RecentChanges()
         """Changes of vectors, by conversation."""
-        self.changes_of_all = ChangeLog()
+        self.changes_of_all = RecentChanges()
         """The same, by `owner_of_all`. The ids are `conversation/message`."""
 
     async def get(

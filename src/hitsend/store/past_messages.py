@@ -23,7 +23,6 @@ from sqlalchemy import (
 
 from hitsend.errors import ScopeMissing
 from hitsend.messages import Part
-from hitsend.store.change_log import ChangeLog
 from hitsend.store.context_schema import exchanges
 from hitsend.store.conversations import is_listed
 from hitsend.store.database import Database, reads
@@ -33,6 +32,7 @@ from hitsend.store.exchanges import (
     cut_question,
 )
 from hitsend.store.prepared import as_list
+from hitsend.store.recent_changes import RecentChanges
 from hitsend.store.rows import PastMessage, PastPlace
 from hitsend.store.schema import api_keys, conversations, messages
 from hitsend.store.search import match_any, match_expression, matches, message_search, title_search
@@ -60,7 +60,7 @@ class PastMessages:
         self._exchanges = exchanges
 
     @property
-    def changes(self) -> ChangeLog:
+    def changes(self) -> RecentChanges:
         """Changes of vectors, by `owner_of_all`."""
         return self._exchanges.changes_of_all
 

@@ -51,6 +51,7 @@ export interface ChangedMemory {
 export interface CitedSource {
 	title: string;
 	url: string;
+	number?: number;
 }
 
 export interface ContextBuilt {

@@ -94,6 +94,7 @@ export type AuditEvent =
 	| GroupLeft
 	| GroupCreated
 	| GroupRenamed
+	| GroupFeaturesChanged
 	| GroupDeleted
 	| InviteCreated
 	| InviteRevoked
@@ -488,6 +489,7 @@ export interface Group {
 	id: string;
 	name: string;
 	num_people: number;
+	features: string[] | null;
 }
 
 export interface GroupCreated {
@@ -500,6 +502,14 @@ export interface GroupDeleted {
 	kind: 'GroupDeleted';
 	group_id: string;
 	group: string;
+}
+
+export interface GroupFeaturesChanged {
+	kind: 'GroupFeaturesChanged';
+	group_id: string;
+	group: string;
+	before: string[] | null;
+	after: string[] | null;
 }
 
 export interface GroupJoined {
