@@ -18,7 +18,8 @@ export const TOPICS: Record<Topic, Kind[]> = {
 	accounts: [
 		...(['AccountCreated', 'AccountRenamed', 'RoleChanged', 'AccountDisabled'] as const),
 		...(['AccountEnabled', 'AccountDeleted', 'GroupJoined', 'GroupLeft'] as const),
-		...(['GroupCreated', 'GroupRenamed', 'GroupDeleted', 'InviteCreated'] as const),
+		...(['GroupCreated', 'GroupRenamed', 'GroupFeaturesChanged', 'GroupDeleted'] as const),
+		'InviteCreated' as const,
 		'InviteRevoked'
 	],
 	limits: [

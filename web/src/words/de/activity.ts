@@ -57,6 +57,10 @@ const sentences: Sentences = {
 	GroupCreated: ({ who }, { group }) => `${who} hat die Gruppe ${group} angelegt`,
 	GroupRenamed: ({ who }, { before, group }) =>
 		`${who} hat die Gruppe ${before} in ${group} umbenannt`,
+	GroupFeaturesChanged: ({ who }, { group, after }) =>
+		after === null
+			? `${who} hat der Gruppe ${group} alle Werkzeuge gegeben`
+			: `${who} hat die Werkzeuge der Gruppe ${group} festgelegt: ${after.join(', ') || 'keine'}`,
 	GroupDeleted: ({ who }, { group }) => `${who} hat die Gruppe ${group} gelöscht`,
 	InviteCreated: ({ who }, { role }) => `${who} hat eine Einladung angelegt (${roles[role]})`,
 	InviteRevoked: ({ who }) => `${who} hat eine Einladung widerrufen`,

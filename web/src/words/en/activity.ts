@@ -53,6 +53,10 @@ const sentences: Sentences = {
 	GroupLeft: ({ who, whom }) => `${who} took ${whom} out of their group`,
 	GroupCreated: ({ who }, { group }) => `${who} created the group ${group}`,
 	GroupRenamed: ({ who }, { before, group }) => `${who} renamed the group ${before} to ${group}`,
+	GroupFeaturesChanged: ({ who }, { group, after }) =>
+		after === null
+			? `${who} gave the group ${group} all tools`
+			: `${who} set the tools of the group ${group}: ${after.join(', ') || 'none'}`,
 	GroupDeleted: ({ who }, { group }) => `${who} deleted the group ${group}`,
 	InviteCreated: ({ who }, { role }) => `${who} made an invitation for ${roles[role]}`,
 	InviteRevoked: ({ who }) => `${who} revoked an invitation`,
