@@ -1,8 +1,10 @@
 """The HTTP connection: limits and timeouts of requests."""
 
 import asyncio
+import gc
 import socket
 import time
+import weakref
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import ClassVar
@@ -337,5 +339,25 @@ async def test_a_socket_is_not_dropped_for_bytes_from_before_its_upgrade() -> No
         connect(f"ws://127.0.0.1:{port}/", proxy=None) as line,
     ):
         await Upgraded.was_stuck.wait()
+        await line.send("still there")
+        assert await line.recv() == "still there"
+
+
+class Remembered(ShortTimeouts):
+    upgraded: ClassVar["weakref.ref[Remembered]"]
+
+    def handle_websocket_upgrade(self) -> None:
+        type(self).upgraded = weakref.ref(self)
+        super().handle_websocket_upgrade()
+
+
+async def test_a_socket_keeps_nothing_of_its_http_connection_in_memory() -> None:
+    async with (
+        asyncio.timeout(5),
+        serve_with_timeouts(echo, Remembered) as port,
+        connect(f"ws://127.0.0.1:{port}/", proxy=None) as line,
+    ):
+        gc.collect()
+        assert Remembered.upgraded() is None
         await line.send("still there")
         assert await line.recv() == "still there"

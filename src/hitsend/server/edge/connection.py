@@ -155,7 +155,7 @@ class Connection(HttpToolsProtocol):
         self._set_request_timeout(None)  # the socket has timeouts of its own
         self._set_read_timeout(None)
         super().handle_websocket_upgrade()
-        cast(SocketProtocol, self.transport.get_protocol()).on_lost = self._place.leave
+        cast(SocketProtocol, self.transport.get_protocol()).on_lost = self._place.detach()
 
     def _close_after_body(self) -> None:
         """Waits for the rest of a body that is still arriving: closing resets the connection then,

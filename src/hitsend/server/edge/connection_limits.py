@@ -13,6 +13,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from hitsend.errors import HitsendError, Overloaded, TooFast
@@ -189,6 +190,12 @@ class Place:
         if self._arriving_for is not None:
             self._limits.arriving.leave(self._connection, self._arriving_for)
             self._arriving_for = None
+
+    def detach(self) -> Callable[[], None]:
+        """Returns a function that gives the place back, for a connection that becomes a WebSocket.
+        It does not hold the connection, whose parser and headers may then be freed."""
+        self.free_arriving()
+        return self.leave if self.refusal else partial(self._limits.close, self._client)
 
     def leave(self) -> None:
         """Gives everything back. The connection is closed."""
