@@ -7,6 +7,7 @@ BENCHES = (
     "start",
     "send",
     "burst",
+    "tool_rounds",
     "scale",
     "delivery",
     "engine",
