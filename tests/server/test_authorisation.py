@@ -13,7 +13,7 @@ from hitsend.credentials import hash_token, new_token
 from hitsend.server.auth.session_cookie import COOKIE
 from hitsend.server.call import KEY_SCOPES, Access, Endpoint, SocketEndpoint
 from hitsend.server.routes import ROUTES, SOCKETS
-from hitsend.store import SERVER, KeyScope
+from hitsend.store import SERVER, KeyScope, NewFile
 from hitsend.store.mcp_rows import NewMcpServer
 
 FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
@@ -147,6 +147,7 @@ EXPECTED = {
     "GET /backend-api/conversation/{conversation_id}/stream_status": Access.CHAT,
     "POST /backend-api/stop_conversation": Access.CHAT,
     "GET /backend-api/tools": Access.READ,
+    "GET /backend-api/files/{file_id}/content": Access.READ,
     "POST /backend-api/f/conversation/approve": Access.SESSION,
     "POST /backend-api/f/conversation/form": Access.SESSION,
     "GET /backend-api/tools/permissions": Access.SESSION,
@@ -383,6 +384,10 @@ async def test_anothers_and_a_missing_object_get_the_same_response(world: World)
     hers["share_id"] = await shared(ada, hers)
     permissions = world.app.services.store.permissions
     await permissions.allow(ada.user_id, CANARY, "", "fingerprint", None)
+    (file,) = await world.app.services.store.tool_files.add(
+        ada.user_id, stream.conversation_id, [NewFile("plot.png", "image/png", CANARY.encode())]
+    )
+    hers["file_id"] = file.file_id
     hers["permission_id"] = (await permissions.list(ada.user_id))[0].id
     await check_same_response(eve, hers)
     await check_same_response(

@@ -12,7 +12,7 @@ from tests.server.world import AnswerStream, Someone, World, message, open_world
 from hitsend.engine import ScriptedEngine
 from hitsend.errors import Refused
 from hitsend.settings import Settings
-from hitsend.tools import Call, CallResult, HostedTool, hosted_tool
+from hitsend.tools import Call, CallResult, HostedTool, ToolFile, hosted_tool
 
 
 def call_line(tool: str, **arguments: object) -> str:
@@ -23,6 +23,14 @@ def call_line(tool: str, **arguments: object) -> str:
 def script(*rounds: str, **options: str) -> str:
     words = " ".join(f"{name}={value}" for name, value in options.items())
     return f"!script {words}\n" + "\n!then\n".join(rounds)
+
+
+PNG = b"\x89PNG\r\n"
+FILES = [
+    ("plöt 1.png", "image/png", PNG),
+    ("page.html", "text/html", b"<script>alert(1)</script>"),
+    ("large.bin", "application/octet-stream", b"0" * 8 * 2**20),
+]
 
 
 class Workshop:
@@ -69,6 +77,9 @@ class Workshop:
                     raise RuntimeError("a bug")
                 case "refuse":
                     raise Refused("That is not how it goes.")
+                case "draw":
+                    files = [ToolFile(name, kind, content) for name, kind, content in FILES]
+                    return CallResult("Drawn.", files=tuple(files))
                 case "flood":
                     return "0123456789" * 1_000_000
                 case "dirt":
@@ -539,3 +550,28 @@ async def test_another_answer_to_the_same_message_calls_again(
         tree = await ada.conversation(first.conversation_id)
         assert len(tree["mapping"]) == 7
         assert tree["current_node"] == second.messages[-1]["id"]
+
+
+async def test_files_of_tools_are_kept_with_the_conversation(
+    settings: Settings, workshop: Workshop
+) -> None:
+    async with open_workshop(settings, workshop) as (world, ada):
+        asked = script(call_line("behave", how="draw"), "Look.")
+        stream = await ada.send(asked, system_hints=["odd"])
+        (result,) = results(stream)
+        assert [one["name"] for one in result["files"]] == ["plöt 1.png", "page.html"]
+        assert result["output"] == "Drawn.\n[Files that were not kept: 1]"
+        plot, page = (f"/backend-api/files/{one['file_id']}/content" for one in result["files"])
+        shown = await ada.http.get(plot)
+        assert (shown.headers["content-type"], shown.content) == ("image/png", PNG)
+        assert "pl%C3%B6t%201.png" in shown.headers["content-disposition"]
+        download = await ada.http.get(page)
+        assert download.headers["content-type"] == "application/octet-stream"
+        assert download.headers["content-disposition"].startswith("attachment")
+        for response in (shown, download):
+            assert "sandbox" in response.headers["content-security-policy"]
+            assert response.headers["x-content-type-options"] == "nosniff"
+        used = await world.app.services.store.storage.used_by(ada.user_id)
+        assert used >= len(PNG)
+        await ada.http.delete(f"/backend-api/conversation/{stream.conversation_id}")
+        assert (await ada.http.get(plot)).status_code == 404

@@ -19,7 +19,7 @@ from hitsend.canonical import canonicalize
 from hitsend.context.tool_results import ResultRoom, shorten_output
 from hitsend.context.window import Context
 from hitsend.crash import crash_here
-from hitsend.errors import HitsendError, Refused
+from hitsend.errors import HitsendError, Refused, StoreDown
 from hitsend.events import (
     AnyEvent,
     ApprovalDecided,
@@ -34,6 +34,7 @@ from hitsend.events import (
 from hitsend.messages import (
     Approval,
     ApprovalReason,
+    FileRef,
     Form,
     Message,
     ToolCall,
@@ -42,7 +43,8 @@ from hitsend.messages import (
 )
 from hitsend.send import CallVerdict, Turn
 from hitsend.services import Services
-from hitsend.tools import Call, CallResult, FormReply, HostedTool
+from hitsend.store import NewFile
+from hitsend.tools import Call, CallResult, FormReply, HostedTool, ToolFile
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +57,8 @@ MAX_INLINE_CHARS = 1_000
 """A text of this length is made canonical faster than a thread is woken."""
 MAX_REPORT_CHARS = 20_000
 """Of what one call reports while it runs."""
+MAX_FILES, MAX_FILES_BYTES = 8, 8 * 2**20
+"""Of one call."""
 
 
 class CallingAnswer(Protocol):
@@ -264,7 +268,8 @@ class _CallRun:
         began = time.perf_counter()
         result = await self._run_tool()
         took_ms = (time.perf_counter() - began) * 1000
-        return self._finish(await self._clean(result), took_ms)
+        files, result = await self._keep_files(result)
+        return self._finish(await self._clean(result), took_ms, files)
 
     def _check_arguments(self) -> str:
         try:
@@ -387,7 +392,28 @@ class _CallRun:
             self._time_limit.reschedule(deadline + loop.time() - asked_at)
         return given
 
-    def _finish(self, result: CallResult, took_ms: float = 0.0) -> _Outcome:
+    async def _keep_files(self, result: CallResult) -> tuple[Sequence[FileRef], CallResult]:
+        """An API call belongs to no conversation, and keeps none."""
+        if not result.files:
+            return (), result
+        kept = [] if self._turn.is_api else _pick_files(result.files)
+        refs: Sequence[FileRef] = ()
+        if kept:
+            new = [NewFile(file.name, file.media_type, file.content) for file in kept]
+            try:
+                refs = await self._services.store.tool_files.add(
+                    self._user_id, self._turn.conversation_id, new
+                )
+            except StoreDown as error:
+                log.warning("the files of %s were not kept: %s", self._tool.name, error.message)
+        if num_lost := len(result.files) - len(refs):
+            output = f"{result.output}\n[Files that were not kept: {num_lost}]"
+            result = msgspec.structs.replace(result, output=output)
+        return refs, result
+
+    def _finish(
+        self, result: CallResult, took_ms: float = 0.0, files: Sequence[FileRef] = ()
+    ) -> _Outcome:
         returned = msgspec.structs.replace(
             self._begun,
             output=result.output,
@@ -396,11 +422,23 @@ class _CallRun:
             approval=self._approval or UNSET,
             is_untrusted=self._tool.is_untrusted or UNSET,
             sources=result.sources or UNSET,
+            files=tuple(files) or UNSET,
         )
         if result.changed_memories:
             self._emit(MemoriesChanged(result.changed_memories))
         self._emit(ToolReturned(returned))
         return _Outcome(returned, took_ms)
+
+
+def _pick_files(files: Sequence[ToolFile]) -> Sequence[ToolFile]:
+    """Returns those that fit, in their order."""
+    kept: list[ToolFile] = []
+    num_bytes_left = MAX_FILES_BYTES
+    for file in files:
+        if len(kept) < MAX_FILES and len(file.content) <= num_bytes_left:
+            kept.append(file)
+            num_bytes_left -= len(file.content)
+    return kept
 
 
 def _refusal_text(verdict: CallVerdict, *, is_api: bool) -> str:

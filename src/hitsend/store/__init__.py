@@ -65,6 +65,7 @@ from hitsend.store.rows import (
 )
 from hitsend.store.shares import Shares
 from hitsend.store.store import Store
+from hitsend.store.tool_files import NewFile
 from hitsend.store.turns import Turns
 
 __all__ = [
@@ -102,6 +103,7 @@ __all__ = [
     "LimitScope",
     "Memory",
     "MemoryPage",
+    "NewFile",
     "NewPasskey",
     "NewTurn",
     "Passkey",

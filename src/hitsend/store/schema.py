@@ -35,7 +35,7 @@ from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0020"
+HEAD = "0024"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")

@@ -1,11 +1,12 @@
 """Space on the disk: how much each person stores, and giving free space back.
 
-A person stores the messages and the logs of their turns. A turn is counted when its log is packed,
-some seconds after it has finished.
+A person stores the messages and the logs of their turns, and files that tools made. A turn is
+counted when its log is packed, some seconds after it has finished.
 """
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +16,10 @@ from sqlalchemy import Connection, func, select
 from hitsend.errors import StoreDown
 from hitsend.store.database import Database, explain, reads
 from hitsend.store.schema import turns
+from hitsend.store.tool_schema import tool_files
 
 NUM_BYTES = func.sum(turns.c.num_bytes)
+NUM_FILE_BYTES = func.sum(tool_files.c.num_bytes)
 
 
 class Storage:
@@ -25,14 +28,21 @@ class Storage:
 
     @reads
     def used_by(self, connection: Connection, user_id: str) -> int:
-        query = select(NUM_BYTES).where(turns.c.user_id == user_id)
-        return connection.scalar(query) or 0
+        in_turns = select(NUM_BYTES).where(turns.c.user_id == user_id)
+        in_files = select(NUM_FILE_BYTES).where(tool_files.c.user_id == user_id)
+        return (connection.scalar(in_turns) or 0) + (connection.scalar(in_files) or 0)
 
     @reads
     def by_user(self, connection: Connection) -> Mapping[str, int]:
         """Returns the bytes of everyone who has any."""
-        query = select(turns.c.user_id, NUM_BYTES).group_by(turns.c.user_id)
-        return {user_id: num_bytes or 0 for user_id, num_bytes in connection.execute(query)}
+        used: Counter[str] = Counter()
+        for query in (
+            select(turns.c.user_id, NUM_BYTES).group_by(turns.c.user_id),
+            select(tool_files.c.user_id, NUM_FILE_BYTES).group_by(tool_files.c.user_id),
+        ):
+            for user_id, num_bytes in connection.execute(query):
+                used[user_id] += num_bytes or 0
+        return used
 
     async def give_back_space(self) -> bool:
         """Gives some free space of the file back to the disk, if there is much."""

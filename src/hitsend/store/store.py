@@ -38,6 +38,7 @@ from hitsend.store.setup import Setup
 from hitsend.store.shares import Shares
 from hitsend.store.storage import Storage
 from hitsend.store.summaries import Summaries
+from hitsend.store.tool_files import ToolFiles
 from hitsend.store.turns import Turns
 from hitsend.store.usage import UsageSums
 
@@ -71,6 +72,7 @@ class Store:
     exchanges: Exchanges
     past_messages: PastMessages
     summaries: Summaries
+    tool_files: ToolFiles
     usage: UsageSums
 
     @classmethod
@@ -111,6 +113,7 @@ class Store:
         self.exchanges = Exchanges(database)
         self.past_messages = PastMessages(database, self.exchanges)
         self.summaries = Summaries(database)
+        self.tool_files = ToolFiles(database)
         self.usage = UsageSums(database)
         self.turns = Turns(database, self.ledger)
         self.log_packing = LogPacking(database)

@@ -1,6 +1,6 @@
-"""The table of what people allow tools to do."""
+"""The tables of what people allow tools to do, and of the files that tools made."""
 
-from sqlalchemy import Column, ForeignKey, Index, Named, Table, Text, TypedColumns
+from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Named, Table, Text, TypedColumns
 
 from hitsend.store.schema import metadata, part_of
 
@@ -27,3 +27,19 @@ Index(
     tool_permissions.c.user_id,
     tool_permissions.c.fingerprint,
 )
+
+
+class ToolFileColumns(TypedColumns):
+    """A file that a tool made in a conversation. It is erased with the conversation."""
+
+    id: Named[str] = Column(Text, primary_key=True)
+    user_id: Named[str] = Column(Text, part_of("users.id"), index=True)
+    conversation_id: Named[str] = Column(Text, part_of("conversations.id"), index=True)
+    name: Named[str] = Column(Text)
+    media_type: Named[str] = Column(Text)
+    num_bytes: Named[int]
+    content: Named[bytes] = Column(LargeBinary)
+    created_at: Named[float]
+
+
+tool_files = Table("tool_files", metadata, ToolFileColumns)

@@ -4,7 +4,15 @@
 `questions` asks the person before a call runs, or while it does.
 """
 
-from hitsend.tools.hosted_tool import Call, CallResult, Effect, FormReply, HostedTool, hosted_tool
+from hitsend.tools.hosted_tool import (
+    Call,
+    CallResult,
+    Effect,
+    FormReply,
+    HostedTool,
+    ToolFile,
+    hosted_tool,
+)
 from hitsend.tools.questions import Questions
 from hitsend.tools.toolbox import Feature, MissingFeature, Toolbox
 
@@ -17,6 +25,7 @@ __all__ = [
     "HostedTool",
     "MissingFeature",
     "Questions",
+    "ToolFile",
     "Toolbox",
     "hosted_tool",
 ]

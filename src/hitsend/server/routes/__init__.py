@@ -169,6 +169,7 @@ ROUTES: tuple[Endpoint, ...] = (
     tools.list_features,
     tools.approve_call,
     tools.answer_form,
+    tools.read_file,
     tools.list_permissions,
     tools.revoke_permission,
     mcp.list_servers,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Annotated
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +13,9 @@ from hitsend.send import CallVerdict
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
 from hitsend.tools import Feature, FormReply, MissingFeature
 from hitsend.wire.responses import Items
+
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types that a browser only draws. SVG can hold scripts, so it is not among them."""
 
 Id = Annotated[str, Meta(min_length=1, max_length=100)]
 
@@ -61,6 +65,23 @@ async def answer_form(call: Call) -> Response:
     reply = FormReply(body.action, msgspec.json.encode(body.content).decode())
     call.app.services.questions.forms.answer(call.user_id, body.form_id, reply)
     return Response(status_code=NO_CONTENT)
+
+
+@endpoint("GET", "/backend-api/files/{file_id}/content", Access.READ)
+async def read_file(call: Call) -> Response:
+    """Read a file that a tool made. Pictures can be shown; everything else is a download."""
+    file = await call.app.services.store.tool_files.get(call.path_param("file_id"), call.user_id)
+    is_picture = file.media_type in PICTURES
+    shown = "inline" if is_picture else "attachment"
+    return Response(
+        file.content,
+        media_type=file.media_type if is_picture else "application/octet-stream",
+        headers={
+            "content-disposition": f"{shown}; filename*=UTF-8''{quote(file.name, safe='')}",
+            "content-security-policy": "sandbox; default-src 'none'",
+            "cache-control": "no-store",
+        },
+    )
 
 
 @endpoint("GET", "/backend-api/tools/permissions", Access.SESSION)
