@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.fixture_tools import FIXTURE_TOOLS
-from tests.conformance.suite import REVISIONS, expected_failures, run_suite
+from tests.conformance.suite import REVISIONS, check_failures, run_suite
 from tests.server.world import World
 
 from hitsend.engine import ScriptedEngine
@@ -34,12 +34,6 @@ async def test_the_server_fails_only_what_is_expected(
     ):
         ada = await World(app, url, stack).someone("ada")
         found = await run_suite(
-            "server",
-            revision,
-            ["--url", f"{url}/mcp"],
-            {"HITSEND_KEY": ada.key},
-            tmp_path / "results",
+            "server", revision, ["--url", f"{url}/mcp"], tmp_path / "results", ada.key
         )
-    expected = expected_failures("server", revision)
-    assert {check: found[check] for check in found.keys() - expected.keys()} == {}
-    assert expected.keys() - found.keys() == set(), "these pass now"
+    check_failures("server", revision, found)
