@@ -24,6 +24,7 @@ PREFIX = "HITSEND_"
 
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
+Token: TypeAlias = Annotated[str, Meta(min_length=16)]
 
 ORIGIN = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
@@ -379,6 +380,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     heartbeat_s: Annotated[
         Seconds, _help("Seconds of silence after which a stream sends a heartbeat.")
     ] = 10.0
+    metrics_token: Annotated[
+        Token | None,
+        _help(
+            "What Prometheus sends to read `/metrics` (`Authorization: Bearer …`), at least 16 "
+            "characters. Administrators and their API keys with `admin` may read it anyway."
+        ),
+    ] = None
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], _help("How much to log.")
     ] = "info"
@@ -391,7 +399,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.data_dir / "hitsend.db"
 
 
-SECRET = frozenset({"engine_key", "weather_key", "web_search_key"})
+SECRET = frozenset({"engine_key", "metrics_token", "weather_key", "web_search_key"})
 """Shown only as set or unset."""
 
 

@@ -33,6 +33,7 @@ EXPECTED = {
     "GET /sw.js": Access.ANYONE,
     "GET /healthz": Access.ANYONE,
     "GET /readyz": Access.ANYONE,
+    "GET /metrics": Access.METRICS,
     "GET /backend-api/accounts/check": Access.ANYONE,
     "POST /backend-api/accounts/first": Access.ANYONE,
     "POST /backend-api/accounts/sign-in": Access.ANYONE,
@@ -284,6 +285,7 @@ SCOPES: dict[Access, set[str]] = {
     Access.KEY: {"chat"},
     Access.ANY_KEY: set(),
     Access.ADMIN: {"admin"},
+    Access.METRICS: {"admin"},
 }
 """The scopes a key needs. No key may call any other route."""
 EVERY_KEY: tuple[tuple[KeyScope, ...], ...] = tuple(
@@ -329,7 +331,7 @@ async def test_the_wrong_kind_of_credential_is_refused(world: World, route: Endp
     by_session = await call(route, ada.http)
     if route.access in KEYS_ONLY:
         assert by_session.status_code == 401
-    if route.access in (Access.ADMIN, Access.ADMIN_SESSION):
+    if route.access in (Access.ADMIN, Access.ADMIN_SESSION, Access.METRICS):
         assert by_session.status_code == 403
 
 

@@ -15,6 +15,7 @@ from hitsend.crash import crash_here
 from hitsend.errors import StoreDown
 from hitsend.events import Stamped, TextArrived, is_end
 from hitsend.logs import turn_in_log
+from hitsend.runner.observer import TurnObserver
 from hitsend.runner.task import TurnTask
 from hitsend.store import FinishedTurn, LogEntry, Store
 
@@ -43,8 +44,11 @@ class Batch(NamedTuple):
 class Committer:
     """`on_commit` is called with each batch once it is stored and shown."""
 
-    def __init__(self, store: Store, on_commit: Callable[[Batch], None]) -> None:
+    def __init__(
+        self, store: Store, on_commit: Callable[[Batch], None], observer: TurnObserver
+    ) -> None:
         self._store = store
+        self._observer = observer
         self._on_commit = on_commit
         self._dirty: list[TurnTask] = []
         self._wakeup = asyncio.Event()
@@ -101,10 +105,13 @@ class Committer:
         crash_here("before-final", lambda: bool(finished))
         is_stored = not entries
         while not is_stored:
+            began = time.perf_counter()
             try:
                 await self._store.turns.append(entries, finished)
                 is_stored = True
+                self._observer.count_commit(len(entries), time.perf_counter() - began)
             except StoreDown as error:
+                self._observer.count_failed_commit()
                 log.error("events could not be stored, trying again: %s", error)
                 await asyncio.sleep(RETRY_S)
         crash_here("after-final", lambda: bool(finished))

@@ -13,6 +13,7 @@ class TurnLog:
     def __init__(self, user_id: str, epoch: int, started: TurnStarted) -> None:
         self.turn_id = started.turn_id
         self.conversation_id = started.conversation_id
+        self.model = started.model
         self.user_id = user_id
         self.epoch = epoch
         """The start of the server that runs the turn."""

@@ -9,12 +9,14 @@ from hitsend.events import AnyEvent, Stamped, TitleChosen, is_end
 from hitsend.runner.commit import Batch, Committer
 from hitsend.runner.log import TurnLog
 from hitsend.runner.news import News, NewsBroker, TitleChanged, TurnBegan, TurnEnded
+from hitsend.runner.observer import NoObserver, TurnObserver
 from hitsend.runner.recovery import end_interrupted_turns
 from hitsend.runner.start_queue import StartQueue
 from hitsend.runner.task import END_TIMEOUT_S, TurnTask
 from hitsend.store import Store
 
 MAX_TURNS = 512
+UNOBSERVED = NoObserver()
 REPLAY_EVENTS = 200
 """Events of a finished turn, read at once."""
 
@@ -51,15 +53,21 @@ class _Starting(NamedTuple):
 
 
 class Runner:
-    def __init__(self, store: Store, max_turns: int = MAX_TURNS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        max_turns: int = MAX_TURNS,
+        observer: TurnObserver = UNOBSERVED,
+    ) -> None:
         self._store = store
+        self._observer = observer
         self._max_turns = max_turns
         self._tasks: dict[str, TurnTask] = {}
         self._senders: dict[str, Sender] = {}
         """The sender of each turn that was accepted and has not ended."""
         self._starting: dict[asyncio.Task[TurnLog], _Starting] = {}
         self._start_queue = StartQueue()
-        self._committer = Committer(store, self._after_commit)
+        self._committer = Committer(store, self._after_commit, observer)
         self._committing: asyncio.Task[None] | None = None
         self._news = NewsBroker()
         self._is_closing = False
@@ -68,6 +76,16 @@ class Runner:
     def is_open(self) -> bool:
         """Whether new turns are taken."""
         return not self._is_closing
+
+    @property
+    def num_turns(self) -> int:
+        """The turns that are being accepted or have not ended."""
+        return len(self._starting) + len(self._senders)
+
+    @property
+    def num_starts_waiting(self) -> int:
+        """The Sends that wait for others to start."""
+        return self._start_queue.num_waiting
 
     def load(self) -> float:
         """Returns the share of `max_turns` in use, from 0 to 1."""
@@ -243,6 +261,7 @@ class Runner:
 
     def _after_commit(self, batch: Batch) -> None:
         turn = batch.task.log
+        self._observer.count_events(turn.turn_id, turn.model, batch.events, is_last=batch.is_last)
         if turn.finished_at is not None or batch.is_last:
             self._senders.pop(turn.turn_id, None)
         if batch.is_last:

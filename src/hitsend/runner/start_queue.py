@@ -33,6 +33,10 @@ class StartQueue:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         """The waiting Sends of each person; the people in the order they are served."""
 
+    @property
+    def num_waiting(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
     @asynccontextmanager
     async def hold_place(self, user_id: str) -> AsyncGenerator[None]:
         """Waits for a place and holds it while the context is open. Raises Overloaded."""

@@ -34,6 +34,7 @@ from hitsend.server.limits.request_limits import RequestCounter, ResumeLimit
 from hitsend.server.limits.sign_in_failures import SignInFailures
 from hitsend.server.limits.sign_in_throttle import SignInThrottle
 from hitsend.server.mcp.sessions import RunningRequests
+from hitsend.server.metrics.metrics import Metrics
 from hitsend.server.readiness import Readiness
 from hitsend.server.store_check import DamageCheck, StoreCheck
 from hitsend.server.turns.autocomplete import Autocomplete
@@ -77,6 +78,7 @@ class App:
     sign_in_failures: SignInFailures
     streams: OpenStreams
     store_readiness: Readiness
+    metrics: Metrics
     gate: Gate
     prewarm: Prewarm
     autocomplete: Autocomplete
@@ -124,7 +126,8 @@ async def open_app(
         code = build_code_runner(settings)
         if code is not None:
             stack.push_async_callback(code.close)
-        runner = Runner(store, settings.max_turns)
+        metrics = Metrics()
+        runner = Runner(store, settings.max_turns, metrics)
         stack.push_async_callback(runner.close)
         await runner.open()
         streams = OpenStreams(store)
@@ -180,6 +183,7 @@ async def open_app(
             sign_in_failures=sign_in_failures,
             streams=streams,
             store_readiness=Readiness(StoreCheck(store, settings.data_dir, damage).check),
+            metrics=metrics,
             gate=Gate(settings, secret, runner.load, runner.load_of),
             prewarm=prewarm,
             autocomplete=autocomplete,

@@ -40,6 +40,7 @@ class Access(Enum):
     CONFIRMED = "session, password given lately"
     ADMIN = "administrator: session, or API key with `admin`"
     ADMIN_SESSION = "administrator: session"
+    METRICS = "administrator: session, or API key with `admin`; or `HITSEND_METRICS_TOKEN`"
     TICKET = "ticket"
     """For a WebSocket, with which a browser can send no header."""
 
@@ -52,6 +53,7 @@ KEY_SCOPES: Mapping[Access, frozenset[KeyScope]] = {
     Access.KEY: frozenset({"chat"}),
     Access.ANY_KEY: frozenset(),
     Access.ADMIN: frozenset({"admin"}),
+    Access.METRICS: frozenset({"admin"}),
 }
 """The scopes that an API key needs, all of them. No key may call what is not listed."""
 

@@ -35,7 +35,7 @@ from hitsend.errors import (
 )
 from hitsend.logs import REQUEST_ID
 from hitsend.server.app import App
-from hitsend.server.auth.identify import Identity, identify
+from hitsend.server.auth.identify import Identity, has_metrics_token, identify
 from hitsend.server.auth.session_cookie import refresh_session, set_session_cookie
 from hitsend.server.call import (
     KEY_SCOPES,
@@ -56,6 +56,7 @@ from hitsend.server.edge.request_log import CLIENT_CLOSED, HUNG_UP, LoggedRoute
 from hitsend.server.edge.security_headers import SecurityHeaders
 from hitsend.server.limits.headers import rate_limit_headers
 from hitsend.server.mcp.paths import MCP_PATH
+from hitsend.server.metrics.metrics import Metrics
 from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.turns.socket.limits import SocketClose
 from hitsend.server.turns.socket.socket import close_socket
@@ -69,6 +70,7 @@ log = logging.getLogger(__name__)
 BROKEN = "Something broke on our side. It has been logged."
 CONFIRMED_S = 600
 """How long a password that was given allows changes to one's credentials."""
+FOR_ADMINISTRATORS = frozenset({Access.ADMIN, Access.ADMIN_SESSION, Access.METRICS})
 RETRY_AFTER_S = 1.0
 """The default for errors without a time of their own."""
 
@@ -77,13 +79,15 @@ def build_asgi_app(app: App, routes: Sequence[Endpoint] = ROUTES) -> Starlette:
     settings = app.services.settings
     hosts, headers = AllowedHosts(settings), SecurityHeaders(settings)
     origins = CrossOrigin(settings)
+    preflight = _preflight_route(hosts, headers, origins, app.metrics)
+    refuse = partial(_refuse_unknown_route, app.metrics, headers, origins)
     asgi_app = Starlette(
         routes=[
             *(_http_route(endpoint, app, hosts, headers, origins) for endpoint in routes),
             *(_socket_route(endpoint, app, hosts, headers) for endpoint in SOCKETS),
-            *([_preflight_route(hosts, headers, origins)] if settings.cors_origins else []),
+            *([preflight] if settings.cors_origins else []),
         ],
-        exception_handlers={HTTPException: partial(_refuse_unknown_route, headers, origins)},
+        exception_handlers={HTTPException: refuse},
     )
     asgi_app.router.redirect_slashes = False  # such a redirect would bypass `handle`
     return asgi_app
@@ -103,20 +107,24 @@ def _http_route(
                 _check_room(request)
             response = await _call_route(endpoint, request, app)
         except HitsendError as error:
+            app.metrics.count_error(error.code)
             response = _error_response(error, request)
         except ClientDisconnect:
             response = Response(status_code=CLIENT_CLOSED)  # nobody reads it
         except Exception:
             log.exception("%s %s failed", endpoint.method, endpoint.path)
+            app.metrics.count_error(HitsendError.code)
             response = _error_response(HitsendError(BROKEN), request)
         origins.add_headers(request, response)
         return headers.add(await compress(response, request), request_id_of(request.scope))
 
-    route = LoggedRoute(endpoint.path, handle)
+    route = LoggedRoute(endpoint.path, handle, app.metrics.count_request)
     return Route(endpoint.path, route, methods=[endpoint.method], name=endpoint.summary)
 
 
-def _preflight_route(hosts: AllowedHosts, headers: SecurityHeaders, origins: CrossOrigin) -> Route:
+def _preflight_route(
+    hosts: AllowedHosts, headers: SecurityHeaders, origins: CrossOrigin, metrics: Metrics
+) -> Route:
     """Answers a browser that asks whether a page of another origin may call `/v1`."""
 
     async def handle(request: Request) -> Response:
@@ -130,7 +138,7 @@ def _preflight_route(hosts: AllowedHosts, headers: SecurityHeaders, origins: Cro
         return headers.add(response, request_id_of(request.scope))
 
     path = ROOT + "{path:path}"
-    return Route(path, LoggedRoute(path, handle), methods=["OPTIONS"])
+    return Route(path, LoggedRoute(path, handle, metrics.count_request), methods=["OPTIONS"])
 
 
 async def _call_route(endpoint: Endpoint, request: Request, app: App) -> Response:
@@ -152,6 +160,8 @@ async def _authorize(endpoint: Endpoint, request: Request, app: App) -> Identity
     access = endpoint.access
     if access is Access.ANYONE:
         return None
+    if access is Access.METRICS and has_metrics_token(request, app.services.settings):
+        return None
     caller = await identify(request, app.services.store, app.csrf_secret)
     if access in (Access.KEY, Access.ANY_KEY) and (caller is None or caller.session is not None):
         raise KeyInvalid("This needs a valid API key: Authorization: Bearer hs-…")
@@ -159,7 +169,7 @@ async def _authorize(endpoint: Endpoint, request: Request, app: App) -> Identity
         raise Unauthenticated("Sign in, or send an API key: Authorization: Bearer hs-…")
     if caller.session is None:
         _check_scopes(access, caller)
-    if access in (Access.ADMIN, Access.ADMIN_SESSION) and caller.user.role != "admin":
+    if access in FOR_ADMINISTRATORS and caller.user.role != "admin":
         raise NotAllowed("Only an administrator can do this.")
     if caller.session is not None:
         _check_session(caller.session, endpoint)
@@ -216,13 +226,18 @@ async def _deny_socket(websocket: WebSocket, error: HitsendError, headers: Secur
 
 
 async def _refuse_unknown_route(
-    headers: SecurityHeaders, origins: CrossOrigin, request: Request, error: Exception
+    metrics: Metrics,
+    headers: SecurityHeaders,
+    origins: CrossOrigin,
+    request: Request,
+    error: Exception,
 ) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         refusal: HitsendError = MethodNotAllowed("This address cannot be called like that.")
     else:
         refusal = NotFound("There is nothing at this address.")
+    metrics.count_unknown_route(request.method, error.status_code, refusal.code)
     log.info("%s of no route: %d", request.method, error.status_code)
     response = _error_response(refusal, request)
     origins.add_headers(request, response)

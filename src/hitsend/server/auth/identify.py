@@ -4,6 +4,7 @@ Browsers send cookies with requests that other sites make, too. So a request tha
 also needs a CSRF token, which only our own page can read.
 """
 
+import hmac
 from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection, Request
@@ -11,6 +12,7 @@ from starlette.requests import HTTPConnection, Request
 from hitsend.credentials import hash_token, is_valid_csrf_token
 from hitsend.errors import NotAllowed
 from hitsend.server.auth.session_cookie import COOKIE
+from hitsend.settings import Settings
 from hitsend.store import KeyScope, Session, Store, User
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -61,6 +63,17 @@ async def identify(request: Request, store: Store, csrf_secret: bytes) -> Identi
         if not is_valid_csrf_token(csrf_token, csrf_secret, session.id):
             raise NotAllowed("The page's token is missing or old. Reload the page.", param="csrf")
     return Identity(user, session, session.id)
+
+
+def has_metrics_token(request: Request, settings: Settings) -> bool:
+    """Whether the caller has the token that only opens `/metrics`."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    token = settings.metrics_token
+    return (
+        token is not None
+        and scheme.lower() == "bearer"
+        and hmac.compare_digest(given.strip().encode(), token.encode())
+    )
 
 
 def check_origin(request: HTTPConnection) -> None:

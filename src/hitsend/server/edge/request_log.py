@@ -7,6 +7,7 @@ client that hangs up is no error.
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -29,12 +30,19 @@ PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Programs call these every few seconds."""
 
 
+CountRequest: TypeAlias = Callable[[str, str, int, float], None]
+"""Counts a method, a route's pattern, a status and the seconds it took."""
+
+
 class LoggedRoute:
     """A route as an ASGI app."""
 
-    def __init__(self, path: str, handle: Callable[[Request], Awaitable[Response]]) -> None:
+    def __init__(
+        self, path: str, handle: Callable[[Request], Awaitable[Response]], count: CountRequest
+    ) -> None:
         self._path = path
         self._handle = handle
+        self._count = count
         self._level = logging.DEBUG if path in PROBES else logging.INFO
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,11 +56,13 @@ class LoggedRoute:
         except HUNG_UP:
             log.debug("the client hung up")
         finally:
-            log_request(self._level, scope["method"], self._path, status, began)
+            seconds = time.perf_counter() - began
+            self._count(scope["method"], self._path, status, seconds)
+            log_request(self._level, scope["method"], self._path, status, seconds)
 
 
-def log_request(level: int, method: str, path: str, status: int, began: float) -> None:
+def log_request(level: int, method: str, path: str, status: int, seconds: float) -> None:
     if log.isEnabledFor(level):
-        ms = round((time.perf_counter() - began) * 1000, 1)
+        ms = round(seconds * 1000, 1)
         facts = {"method": method, "route": path, "status": status, "ms": ms}
         log.log(level, "%s %s %d %.1f ms", method, path, status, ms, extra={"facts": facts})

@@ -54,6 +54,10 @@ class OpenStreams:
         self._accounts = store.accounts
         self._open: dict[asyncio.Timeout, str] = {}
 
+    @property
+    def num_open(self) -> int:
+        return len(self._open)
+
     async def run_until_revoked(self, credential_id: str, streaming: Awaitable[None]) -> bool:
         """Returns False if the credential was revoked before `streaming` ended."""
         try:

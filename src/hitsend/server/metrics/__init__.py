@@ -1,0 +1,1 @@
+"""Metrics for Prometheus: what `/metrics` shows. Start at `metrics`."""
