@@ -2,7 +2,7 @@
 # The work is in scripts/setup.py; this file names the verbs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak check prompts bench generate lock clean dev
+.PHONY: help run test soak check prompts bench generate lock sbom clean dev
 
 # The environment's own Python once there is one, else the first that is new enough.
 ifndef PYTHON
@@ -66,6 +66,10 @@ lock: dev ## Choose the newest versions that fit, for requirements/*.lock
 	printf 'hatchling\neditables\n' | \
 	$(COMPILE) pyproject.toml - -c requirements/dev.lock -o requirements/run.lock
 	$(BIN)/python scripts/build_web.py | $(COMPILE) - -o requirements/node.lock
+
+sbom: dev ## List every dependency with its hashes, as CycloneDX: dist/sbom.cdx.json
+	mkdir -p dist
+	$(BIN)/python scripts/write_sbom.py dist/sbom.cdx.json
 
 clean: ## Delete what these verbs made; weights and conversations stay
 	rm -rf .venv .cache dist web/node_modules src/hitsend/server/static
