@@ -21,7 +21,7 @@ from hitsend.errors import EngineDown, EngineLost, Refused
 
 CONNECT_S = 10.0
 SETTLED_S = 0.2
-"""An engine that closes connections after a response without saying so has done it by then."""
+"""An engine that closes its connections after a response without saying so has done it by then."""
 MAX_HEADER_BYTES = 65_536
 MAX_UNREAD_BYTES = 2**20
 MAX_RESPONSE_BYTES = 64 * 2**20
@@ -79,6 +79,8 @@ class HttpClient:
         self._num_streams = 0
         self._authorization = f"Authorization: Bearer {key}\r\n" if key else ""
         self._idle: list[_Connection] = []
+        self._keeps_open = False
+        """Whether this engine is known to leave connections open after a response."""
         self._tls = tls
 
     async def request(self, method: str, path: str, body: bytes = b"") -> Response:
@@ -106,7 +108,7 @@ class HttpClient:
         first_silence_s = self._silence_s if self._num_streams else self._first_silence_s
         self._num_streams += 1
         try:
-            connection = await self._send(method, path, body, first_silence_s, SETTLED_S)
+            connection = await self._send(method, path, body, first_silence_s, must_be_open=True)
             try:
                 yield connection
             finally:
@@ -131,29 +133,34 @@ class HttpClient:
         path: str,
         body: bytes,
         first_silence_s: float,
-        min_idle_s: float = 0.0,
+        *,
+        must_be_open: bool = False,
     ) -> "_Connection":
         request = self._head(method, path, len(body)) + body
-        connection = self._take_idle(min_idle_s) or await self._connect()
+        connection = self._take_idle(must_be_open) or await self._connect()
         await connection.send(request, self._silence_s, first_silence_s)
         return connection
 
-    def _take_idle(self, min_idle_s: float) -> "_Connection | None":
+    def _take_idle(self, must_be_open: bool) -> "_Connection | None":
         """Returns an idle connection that the engine has not closed, as far as this machine knows:
-        on a closed one no byte would be sent."""
+        on a closed one no byte would be sent. With `must_be_open`, one that was used a moment ago
+        counts only where the engine is known to keep its connections."""
         too_fresh: list[_Connection] = []
-        while self._idle:
+        taken: _Connection | None = None
+        while self._idle and taken is None:
             connection = self._idle.pop()
             if not connection.is_reusable or connection.has_input():
+                self._keeps_open &= connection.idle_s() >= SETTLED_S
                 connection.abort()
-            elif connection.idle_s() < min_idle_s:
-                too_fresh.append(connection)
+            elif connection.idle_s() >= SETTLED_S:
+                self._keeps_open = True
+                taken = connection
+            elif self._keeps_open or not must_be_open:
+                taken = connection
             else:
-                break
-        else:
-            connection = None
+                too_fresh.append(connection)
         self._idle += reversed(too_fresh)
-        return connection
+        return taken
 
     def _head(self, method: str, path: str, num_bytes: int) -> bytes:
         address = self._address
@@ -221,6 +228,7 @@ class _Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._silence_timer: asyncio.TimerHandle | None = None
         self._is_open = False
+        self._closed_at: float | None = None
         self._reset(0.0, 0.0)
 
     def _reset(self, silence_s: float, first_silence_s: float) -> None:
@@ -243,7 +251,8 @@ class _Connection(asyncio.Protocol):
         return self._is_open and self._is_complete and self._keeps_alive and not self._pieces
 
     def idle_s(self) -> float:
-        return self._loop.time() - self._received_at
+        """For how long it is idle, or was until the engine closed it."""
+        return (self._closed_at or self._loop.time()) - self._received_at
 
     def has_input(self) -> bool:
         """Whether something came without a request, which on an idle connection is its end. Asks
@@ -362,6 +371,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._is_open = False
+        self._closed_at = self._loop.time()
         if self.status and error is None and self._ends_with_connection():
             self.on_message_complete()
         self._fail("hung up in the middle of an answer" if self._num_bytes else "hung up")

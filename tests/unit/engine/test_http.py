@@ -284,6 +284,23 @@ async def test_a_connection_that_was_used_a_moment_ago_starts_no_answer() -> Non
         assert len(ghost.connections) == 2
 
 
+async def test_where_an_engine_keeps_its_connections_they_start_answers_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("hitsend.engine.http.SETTLED_S", 0.05)
+    keeps_alive = KeepsAlive(num_answers=10)
+    server = await asyncio.start_unix_server(keeps_alive.serve, tmp_path / "engine.sock")
+    http = HttpClient(parse_address(f"unix:{tmp_path / 'engine.sock'}"), key="secret")
+    assert await read_all(http) == b"ok"
+    await asyncio.sleep(0.06)
+    for _ in range(5):
+        assert await read_all(http) == b"ok"
+    assert len(keeps_alive.connections) == 1
+    http.close()
+    server.close()
+    await asyncio.wait(keeps_alive.connections, timeout=5)
+
+
 async def test_other_requests_are_sent_again_where_the_connection_closed() -> None:
     async with haunted(0.0) as (http, ghost):
         assert (await http.request("POST", "/", b"")).body == b"ok"
