@@ -32,7 +32,8 @@ test: check ## Everything: check, then unit, server, engine, browser, docs and w
 	$(call PYTEST, -n 3 --dist load, tests/browser)
 
 soak: dev ## The long fault tests: thousands of streams, killed, cut, stuck and refused
-	$(BIN)/python -m pytest -m soak tests/faults tests/engine -o log_cli=true --log-cli-level=warning
+	@$(SETUP) chromium
+	$(BIN)/python -m pytest -m soak tests/faults tests/engine tests/browser -o log_cli=true --log-cli-level=warning
 
 check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/ruff check .

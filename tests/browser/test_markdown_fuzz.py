@@ -15,6 +15,10 @@ __all__ = ["dev_server"]
 
 NUM_DOCUMENTS = 20_000
 NUM_PER_BATCH = 1_000
+OPTIONS = {"maxSplitEverywhere": 200, "numPerDrawn": 4}
+"""Nine of ten documents are streamed at every split."""
+SOAK_OPTIONS = {"maxSplitEverywhere": 1_000, "numPerDrawn": 1}
+"""All but the one in a hundred that is made long: at every split they would take days."""
 LIMIT_MS = 15_000
 """Per document. A document of 200,000 characters takes about a second on an idle machine."""
 BATCH_LIMIT_MS = 150_000
@@ -23,10 +27,10 @@ SEED = int(os.environ.get("HITSEND_FUZZ_SEED", "12"))
 NUM_PAGES = 2
 """Each has a process of its own."""
 START = """
-([seed, first, count, limit]) => {
+([seed, first, count, options]) => {
     window.fuzzed = null;
     void import('/src/markdown/fuzz/runFuzz.ts')
-        .then(({ runFuzz }) => runFuzz(seed, first, first + count, limit))
+        .then(({ runFuzz }) => runFuzz(seed, first, first + count, options))
         .then((slow) => (window.fuzzed = slow));
 }
 """
@@ -77,24 +81,44 @@ def test_a_message_that_cannot_be_drawn_shows_its_text(ada: Person) -> None:
     assert ada.take_errors(), "it could be drawn: break it in another way"
 
 
+@pytest.mark.timeout(900)  # two minutes on an idle machine
 def test_generated_documents_are_drawn_in_time(
     dev_server: str, new_person: Callable[[], Person]
 ) -> None:
+    fuzz(dev_server, new_person, OPTIONS, BATCH_LIMIT_MS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7_200)
+def test_every_generated_document_is_streamed_at_every_split_and_drawn(
+    dev_server: str, new_person: Callable[[], Person]
+) -> None:
+    fuzz(dev_server, new_person, SOAK_OPTIONS, 10 * BATCH_LIMIT_MS)
+
+
+def fuzz(
+    dev_server: str,
+    new_person: Callable[[], Person],
+    options: dict[str, int],
+    batch_limit_ms: int,
+) -> None:
+    options = options | {"limitMs": LIMIT_MS}
     people = [new_person() for _ in range(NUM_PAGES)]
     for person in people:
         person.url = dev_server
         person.visit("/styles")
     for first in range(0, NUM_DOCUMENTS, NUM_PAGES * NUM_PER_BATCH):
         for i, person in enumerate(people):
-            person.page.evaluate(START, [SEED, first + i * NUM_PER_BATCH, NUM_PER_BATCH, LIMIT_MS])
+            person.page.evaluate(START, [SEED, first + i * NUM_PER_BATCH, NUM_PER_BATCH, options])
         for person in people:
-            assert wait_for_slow(person, f"seed {SEED}, documents from {first}") == []
+            slow = wait_for_slow(person, f"seed {SEED}, documents from {first}", batch_limit_ms)
+            assert slow == []
 
 
-def wait_for_slow(person: Person, batch: str) -> list[dict[str, Any]]:
+def wait_for_slow(person: Person, batch: str, limit_ms: int) -> list[dict[str, Any]]:
     """Waits for a batch, and returns its documents that took too long."""
     try:
-        person.page.wait_for_function("window.fuzzed", timeout=BATCH_LIMIT_MS)
+        person.page.wait_for_function("window.fuzzed", timeout=limit_ms)
     except PlaywrightTimeout:
         pytest.fail(f"The page hangs: {batch}")
     assert person.violations == [], batch

@@ -164,7 +164,7 @@ def test_a_key_gets_the_scopes_and_the_expiry_that_were_chosen(ada: Person, serv
 
 
 def test_only_administrators_are_offered_keys_that_administer(ada: Person, bob: Person) -> None:
-    for person, count in ((ada, 3), (bob, 2)):
+    for person, count in ((ada, 4), (bob, 3)):
         keys = part(person.open_settings("API keys"), "API keys")
         expect(keys.get_by_role("switch")).to_have_count(count)
 

@@ -5,11 +5,16 @@ import FuzzTarget from '$/markdown/fuzz/FuzzTarget.svelte';
 import { createDocument } from '$/markdown/fuzz/documents';
 import { fetchProse } from '$/markdown/prose';
 
-/** Longer documents are streamed in a few steps. */
-const MAX_SPLIT_EVERYWHERE = 80;
+/** Longer documents are streamed in a few steps: reading one at every split is quadratic. */
 const NUM_STEPS = 6;
-/** Every document is parsed, one of so many is also drawn. The longest ones are among them. */
-const NUM_PER_DRAWN = 4;
+
+export interface FuzzOptions {
+	/** Documents up to this length are streamed at every split. */
+	maxSplitEverywhere: number;
+	/** Every document is parsed, one of so many is also drawn. The longest ones are among them. */
+	numPerDrawn: number;
+	limitMs: number;
+}
 
 export interface SlowDocument {
 	number: number;
@@ -22,7 +27,7 @@ export async function runFuzz(
 	seed: number,
 	first: number,
 	end: number,
-	limitMs: number
+	{ maxSplitEverywhere, numPerDrawn, limitMs }: FuzzOptions
 ): Promise<SlowDocument[]> {
 	await fetchProse();
 	const box = document.createElement('div');
@@ -32,8 +37,8 @@ export async function runFuzz(
 	for (let number = first; number < end; number++) {
 		const text = createDocument(seed, number);
 		const startedAt = performance.now();
-		readSplits(text);
-		if ((number + 1) % NUM_PER_DRAWN === 0) await drawDocument(target, box, text);
+		readSplits(text, maxSplitEverywhere);
+		if ((number + 1) % numPerDrawn === 0) await drawDocument(target, box, text);
 		const ms = performance.now() - startedAt;
 		if (ms > limitMs) slow.push({ number, ms, text: text.slice(0, 200) });
 	}
@@ -53,9 +58,9 @@ async function drawDocument(target: Target, box: HTMLElement, text: string): Pro
 	box.getBoundingClientRect(); // makes the browser lay it out
 }
 
-function readSplits(text: string): void {
+function readSplits(text: string, maxSplitEverywhere: number): void {
 	const blocks = new Blocks();
-	const step = text.length <= MAX_SPLIT_EVERYWHERE ? 1 : Math.ceil(text.length / NUM_STEPS);
+	const step = text.length <= maxSplitEverywhere ? 1 : Math.ceil(text.length / NUM_STEPS);
 	for (let length = 1; length < text.length; length += step) {
 		blocks.read(text.slice(0, length), false);
 	}
