@@ -26,6 +26,7 @@ SECTIONS = [
     "Limits",
     "Usage of all",
     "Prices",
+    "Activity log",
 ]
 
 LISTEN = """

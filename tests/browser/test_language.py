@@ -28,7 +28,7 @@ SECTIONS = [
     "prices",
     "prompts",
     "comparisons",
-    "changes",
+    "activity",
 ]
 SAID = """
 () => [
@@ -117,8 +117,9 @@ def test_no_english_word_is_left_in_the_german_settings(greta: Person) -> None:
     greta.post("invites", {})
     for section in SECTIONS:
         greta.visit(f"/#settings/{section}")
-        greta.page.get_by_role("dialog").get_by_role("heading", level=3).wait_for()
-        greta.page.wait_for_load_state("networkidle")
+        settings = greta.page.get_by_role("dialog")
+        settings.get_by_role("heading", level=3).wait_for()
+        expect(settings.get_by_text("Wird geladen")).to_have_count(0)
         assert left_in_english(greta) == set(), section
 
 

@@ -193,7 +193,7 @@ def test_the_pages_are_accessible_at_every_width(ada: Person, width: int) -> Non
         assert overflow(page) == 0, what
         assert cut_off(page) == [], what
 
-    for section in ("prompts", "comparisons", "changes"):
+    for section in ("prompts", "comparisons", "activity"):
         ada.visit(f"/#settings/{section}")
         page.get_by_role("dialog").get_by_role("listitem").last.wait_for()
         page.wait_for_load_state("networkidle")
