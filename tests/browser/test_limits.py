@@ -159,9 +159,23 @@ def test_groups_are_created_renamed_filled_and_deleted(ada: Person, bob: Person)
     settings.get_by_label("New name").press("Enter")
     expect(ada.button("Rename School")).to_be_focused()
 
+    ada.button("Tools of School").click()
+    tools = settings.get_by_role("group", name="Tools of School")
+    expect(tools.get_by_role("switch", name="Weather")).to_be_disabled()
+    expect(tools).to_contain_text("Set HITSEND_WEB_SEARCH")
+    tools.get_by_role("switch", name="All tools").click()
+    tools.get_by_role("switch", name="Run Python").click()
+    expect(tools.get_by_role("switch", name="Run Python")).not_to_be_checked()
+    expect(tools.get_by_role("switch", name="Calculator")).to_be_checked()
+    tools.get_by_role("button", name="Done").click()
+    expect(ada.button("Tools of School")).to_be_focused()
+    expect(line(settings, "School")).to_contain_text("3 tools")
+
     people = part(ada.open_settings("People"), "People")
     people.get_by_label("Group of bob").select_option("School")
     expect(people.get_by_role("status")).to_have_text("bob is in the group School now.")
+    features = {one["name"] for one in bob.get("tools")["features"]}
+    assert features == {"calculator", "time", "conversations"}
     people.get_by_label("Group of ada").select_option("School")
     expect(people.get_by_role("status")).to_have_text("ada is in the group School now.")
     ada.open_settings("Groups")

@@ -237,6 +237,10 @@ export class Api extends HttpClient {
 	listGroups = () => this.requestItems<wire.Group>('groups');
 	createGroup = (name: string) => this.change('POST', 'groups', { name });
 	renameGroup = (id: string, name: string) => this.change('PATCH', `groups/${id}`, { name });
+	listAllFeatures = () => this.requestJson<wire.AllFeatures>('GET', 'groups/features');
+	/** Null stands for all features that there are. */
+	setGroupFeatures = (id: string, features: string[] | null) =>
+		this.change('PUT', `groups/${id}/features`, { features });
 	deleteGroup = (id: string) => this.change('DELETE', `groups/${id}`);
 	getUsage = (days: number) => this.requestJson<wire.Spending>('GET', `usage?days=${days}`);
 	getUsageOfEveryone = (days: number) =>

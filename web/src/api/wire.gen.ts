@@ -40,6 +40,11 @@ export interface AckInterval {
 	ms: number;
 }
 
+export interface AllFeatures {
+	items: Feature[];
+	missing: MissingFeature[];
+}
+
 export interface AnswerDelayed {
 	type: 'answer_delayed';
 	reason: 'loading' | 'queue';
@@ -460,6 +465,18 @@ export interface Failure {
 	retry_after_ms: number | null;
 }
 
+export interface Feature {
+	name: string;
+	title: string;
+	tools: FeatureTool[];
+}
+
+export interface FeatureTool {
+	name: string;
+	description: string;
+	effect: 'changes' | 'reads' | 'writes';
+}
+
 export interface Feedback {
 	rating: 'down' | 'up';
 	reason: Reason | null;
@@ -863,6 +880,11 @@ export interface Metadata {
 	is_visually_hidden_from_conversation?: boolean;
 	seen_source?: Source;
 	seen_ids?: string[];
+}
+
+export interface MissingFeature {
+	name: string;
+	settings: string[];
 }
 
 export interface Model {

@@ -89,6 +89,21 @@ export const spending: SpendingWords = {
 				? 'Ihre Grenzen verschwinden mit ihr.'
 				: `Ihre Grenzen verschwinden mit ihr. ${num === 1 ? 'Die Person darin bleibt' : `Die ${whole(num)} Personen darin bleiben`}, ohne Gruppe.`,
 		removeAction: 'Gruppe löschen',
+		tools: (name) => `Werkzeuge von ${name}`,
+		toolsAbout: 'Was Personen in dieser Gruppe für eine Nachricht einschalten können.',
+		allTools: 'Alle Werkzeuge',
+		allToolsAbout: 'Auch solche, die später dazukommen.',
+		toolNames: {
+			calculator: 'Rechner',
+			time: 'Zeit und Datum',
+			weather: 'Wetter',
+			code: 'Python ausführen',
+			web: 'Im Web suchen und lesen',
+			conversations: 'Frühere Gespräche durchsuchen'
+		},
+		notSetUp: (settings) => `Nicht eingerichtet. Dafür ${settings} setzen.`,
+		close: 'Fertig',
+		numTools: (num) => many(num, 'Werkzeug', 'Werkzeuge'),
 		of: (name) => `Gruppe von ${name}`,
 		noGroup: 'Keine Gruppe',
 		moved: (name, group) => `${name} ist jetzt in der Gruppe ${group}.`,

@@ -89,6 +89,21 @@ export const spending = {
 				? 'Its limits go with it.'
 				: `Its limits go with it. ${num === 1 ? 'The person in it stays' : `The ${whole(num)} people in it stay`}, in no group.`,
 		removeAction: 'Delete group',
+		tools: (name: string) => `Tools of ${name}`,
+		toolsAbout: 'What people in this group can turn on for a message.',
+		allTools: 'All tools',
+		allToolsAbout: 'Also those that are added later.',
+		toolNames: {
+			calculator: 'Calculator',
+			time: 'Time and dates',
+			weather: 'Weather',
+			code: 'Run Python',
+			web: 'Search and read the web',
+			conversations: 'Search earlier conversations'
+		} as { [name: string]: string | undefined },
+		notSetUp: (settings: string) => `Not set up. Set ${settings} to have it.`,
+		close: 'Done',
+		numTools: (num: number) => many(num, 'tool', 'tools'),
 		of: (name: string) => `Group of ${name}`,
 		noGroup: 'No group',
 		moved: (name: string, group: string) => `${name} is in the group ${group} now.`,
