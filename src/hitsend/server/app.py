@@ -190,7 +190,7 @@ async def open_app(
             open_calls=OpenCalls(settings.max_calls),
             code=code,
             mcp=mcp,
-            missing_features=list_missing(tools),
+            missing_features=list_missing(tools) if settings.tool_rounds else (),
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from hitsend.background import Background
-from hitsend.context.recall.exchanges import BATCH_SIZE, MIN_SCORE, WORD_WEIGHT
+from hitsend.context.recall.exchanges import BATCH_SIZE, WORD_WEIGHT
 from hitsend.context.recall.vector_search import (
     MAX_QUESTION_CHARS,
     Rows,
@@ -25,7 +25,8 @@ from hitsend.store import PastMessage, PastPlace, Store
 from hitsend.store.exchanges import owner_of_all
 
 NUM_CANDIDATES = 64
-MIN_SIMILARITY = 0.25
+MIN_SIMILARITY = 0.22
+"""Less than recall asks for: the model asked, and reads what is found."""
 MAX_STEMS = 24
 """Words of a question that are looked up."""
 
@@ -120,7 +121,7 @@ def _best(
         else overlaps[key]
         for key in found
     }
-    required = {key: MIN_SCORE if key in similarities else MIN_WORD_OVERLAP for key in found}
+    required = {key: MIN_SIMILARITY if key in similarities else MIN_WORD_OVERLAP for key in found}
     enough = (key for key in found if scores[key] >= required[key])
     ranked: Iterable[Key] = sorted(enough, key=lambda key: (-scores[key], -found[key].at))
     of_conversation = dict[str, PastMessage]()
