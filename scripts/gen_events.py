@@ -25,6 +25,7 @@ from hitsend.server.routes import (
     experiments,
     groups,
     limits,
+    mcp,
     memories,
     models,
     prepare,
@@ -36,8 +37,9 @@ from hitsend.server.routes import (
     users,
 )
 from hitsend.server.routes import prompts as prompt_routes
-from hitsend.store import audit_events
+from hitsend.store import audit_events, mcp_rows
 from hitsend.store import prompts as prompt_rows
+from hitsend.tools.mcp import server_log
 from hitsend.wire import delta, json_patch, problem, responses, send, side_events, socket
 from hitsend.wire.message import WireMessage
 
@@ -65,8 +67,11 @@ EVENT_CHOICES: Choices = {
     "Source": get_args(messages.Source),
 }
 WIRE_CHOICES: Choices = {
+    "Audience": get_args(mcp_rows.Audience),
+    "CallOutcome": get_args(mcp_rows.CallOutcome),
     "LimitScope": get_args(store.LimitScope),
     "Measure": get_args(outcomes.Measure),
+    "McpCondition": get_args(responses.McpCondition),
     "Op": get_args(json_patch.Op),
     "Reason": get_args(messages.Reason),
     "Strength": get_args(contract.Strength),
@@ -99,6 +104,8 @@ RESPONSES: Names = {
         socket.CommandError,
         socket.ConnectReply,
         socket.SubscribeReply,
+        mcp_rows.McpCall,
+        server_log.LogLine,
         store.ApiKey,
         store.AuditEntry,
         store.Folder,
@@ -130,6 +137,11 @@ REQUESTS: Names = {
         latency_stats.PageLatency,
         prices.NewPrice,
         prompt_routes.PromptChoice,
+        mcp.CommandChange,
+        mcp.NewCommand,
+        mcp.NewServer,
+        mcp.ServerChange,
+        mcp.ToolChange,
         resume.ResumeBody,
         send.SendBody,
         sessions_and_keys.NewKey,

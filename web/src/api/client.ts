@@ -4,6 +4,7 @@ import type { TurnSocket } from './socket';
 import type * as wire from './wire';
 
 const SECOND_FACTOR = 'me/second-factor';
+const TOOL_SERVERS = 'mcp/servers';
 
 export class Api extends HttpClient {
 	/** Turns can also be followed over this socket while it is open. */
@@ -83,6 +84,30 @@ export class Api extends HttpClient {
 	createResetLink = (id: string) =>
 		this.requestJson<wire.CreatedReset>('POST', `people/${id}/reset-password`);
 	deletePerson = (id: string) => this.change('DELETE', `people/${id}`);
+
+	listToolServers = () => this.requestJson<wire.McpServerList>('GET', TOOL_SERVERS);
+	addToolServer = (server: wire.NewServer) =>
+		this.requestJson<wire.McpServerItem>('POST', TOOL_SERVERS, server);
+	addToolCommand = (command: wire.NewCommand) =>
+		this.requestJson<wire.McpServerItem>('POST', 'mcp/commands', command);
+	changeToolServer = (id: string, change: wire.ServerChange) =>
+		this.requestJson<wire.McpServerItem>('PATCH', `${TOOL_SERVERS}/${id}`, change);
+	changeToolCommand = (id: string, change: wire.CommandChange) =>
+		this.requestJson<wire.McpServerItem>('PUT', `${TOOL_SERVERS}/${id}/command`, change);
+	deleteToolServer = (id: string) => this.change('DELETE', `${TOOL_SERVERS}/${id}`);
+	/** Connects anew, which may take a while: a program may have to be downloaded first. */
+	testToolServer = (id: string) =>
+		this.requestJson<wire.McpServerItem>('POST', `${TOOL_SERVERS}/${id}/test`);
+	changeServerTool = (id: string, change: wire.ToolChange) =>
+		this.requestJson<wire.McpServerItem>('PATCH', `${TOOL_SERVERS}/${id}/tools`, change);
+	listServerCalls = (id: string) => this.requestItems<wire.McpCall>(`${TOOL_SERVERS}/${id}/calls`);
+	getServerLog = (id: string) => this.requestItems<wire.LogLine>(`${TOOL_SERVERS}/${id}/log`);
+	/** Returns the address to send the browser to. */
+	beginServerSignIn = async (id: string) =>
+		(await this.requestJson<wire.McpSignIn>('POST', `${TOOL_SERVERS}/${id}/sign-in`)).url;
+	finishServerSignIn = (callback: Record<string, string>) =>
+		this.requestJson<wire.McpServerItem>('POST', 'mcp/sign-in', callback);
+	signOutOfServer = (id: string) => this.change('DELETE', `${TOOL_SERVERS}/${id}/sign-in`);
 
 	getRules = () => this.requestJson<wire.ServerRules>('GET', 'rules');
 	getStatus = () => this.getWithTimeout<wire.Status>('status');

@@ -62,6 +62,8 @@ export interface ApiKey {
 	expires_at: number | null;
 }
 
+export type Audience = 'owner' | 'everyone' | 'groups';
+
 export interface AuditEntry {
 	position: number;
 	at: number;
@@ -175,6 +177,8 @@ export interface BrowserSession {
 	is_current: boolean;
 }
 
+export type CallOutcome = 'ok' | 'failed' | 'unreachable' | 'timeout' | 'stopped';
+
 export interface CallVerdict {
 	call_id: string;
 	decision: 'always' | 'conversation' | 'once' | 'refused';
@@ -210,6 +214,11 @@ export type Command =
 	| Ack
 	| Nack
 	| Pong;
+
+export interface CommandChange {
+	command: string[];
+	environment?: Record<string, string>;
+}
 
 export interface CommandError {
 	code: string;
@@ -662,6 +671,23 @@ export interface LimitList {
 
 export type LimitScope = 'everyone' | 'group' | 'user' | 'key' | 'address';
 
+export interface LogLine {
+	at: number;
+	source: string;
+	text: string;
+}
+
+export interface McpCall {
+	tool: string;
+	user: string;
+	at: number;
+	took_ms: number;
+	outcome: CallOutcome;
+	num_chars: number;
+}
+
+export type McpCondition = 'off' | 'unused' | 'connecting' | 'connected' | 'no_tools' | 'sign_in' | 'failed';
+
 export interface McpPrompt {
 	name: string;
 	title: string;
@@ -687,7 +713,7 @@ export interface McpServerAdded {
 	server_id: string;
 	server: string;
 	server_kind: 'command' | 'http';
-	audience: 'everyone' | 'groups' | 'owner';
+	audience: Audience;
 }
 
 export interface McpServerChanged {
@@ -695,7 +721,7 @@ export interface McpServerChanged {
 	server_id: string;
 	server: string;
 	fields: string[];
-	audience: 'everyone' | 'groups' | 'owner';
+	audience: Audience;
 }
 
 export interface McpServerDeleted {
@@ -708,7 +734,7 @@ export interface McpServerItem {
 	id: string;
 	title: string;
 	kind: 'command' | 'http';
-	audience: 'everyone' | 'groups' | 'owner';
+	audience: Audience;
 	group_ids: string[];
 	feature: string;
 	url: string;
@@ -750,7 +776,7 @@ export interface McpSignedOut {
 }
 
 export interface McpStatus {
-	condition: 'connected' | 'connecting' | 'failed' | 'no_tools' | 'off' | 'sign_in' | 'unused';
+	condition: McpCondition;
 	problem: string;
 	retry_in_s: number | null;
 	version: string;
@@ -952,6 +978,15 @@ export interface NackFrame {
 	error: CommandError;
 }
 
+export interface NewCommand {
+	title: string;
+	command: string[];
+	environment?: Record<string, string>;
+	audience?: Audience;
+	group_ids?: string[];
+	timeout_s?: number;
+}
+
 export interface NewKey {
 	label?: string;
 	scopes?: ('admin' | 'chat' | 'memory' | 'read')[];
@@ -962,6 +997,17 @@ export interface NewPrice {
 	input: number;
 	cached: number;
 	output: number;
+}
+
+export interface NewServer {
+	title: string;
+	url: string;
+	headers?: Record<string, string>;
+	client_id?: string;
+	client_secret?: string;
+	audience?: Audience;
+	group_ids?: string[];
+	timeout_s?: number;
 }
 
 export type News =
@@ -1396,6 +1442,18 @@ export interface SendCommand {
 	device_id?: string | null;
 }
 
+export interface ServerChange {
+	title?: string;
+	url?: string;
+	headers?: Record<string, string>;
+	client_id?: string;
+	client_secret?: string;
+	is_on?: boolean;
+	audience?: Audience;
+	group_ids?: string[];
+	timeout_s?: number;
+}
+
 export type ServerFrame =
 	| MessageFrame
 	| SnapshotFrame
@@ -1633,6 +1691,13 @@ export interface Tokenized {
 	pieces: (string | null)[];
 	bytes: (string | null)[];
 	spans: Span[];
+}
+
+export interface ToolChange {
+	name: string;
+	is_on?: boolean | null;
+	is_read_only?: boolean | null;
+	confirmed_digest?: string | null;
 }
 
 export interface TurnBegan {

@@ -8,6 +8,7 @@ export type Section =
 	| 'chat'
 	| 'profile'
 	| 'memory'
+	| 'servers'
 	| 'usage'
 	| 'shares'
 	| 'data'
@@ -34,6 +35,7 @@ export const PERSONAL: Entry[] = [
 	{ name: 'chat', icon: 'chat' },
 	{ name: 'profile', icon: 'edit' },
 	{ name: 'memory', icon: 'bulb' },
+	{ name: 'servers', icon: 'cpu' },
 	{ name: 'usage', icon: 'chart' },
 	{ name: 'shares', icon: 'link' },
 	{ name: 'data', icon: 'download' }

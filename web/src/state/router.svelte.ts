@@ -1,6 +1,7 @@
 /**
  * The address bar: `/` a new chat, `/c/<id>` a conversation, `/invite/<token>` a sign-up,
- * `/share/<id>` a shared conversation, `/tokens` the tokenizer. The hash opens the settings
+ * `/share/<id>` a shared conversation, `/tokens` the tokenizer, `/oauth/callback` the
+ * end of a sign-in at a tool server. The hash opens the settings
  * (`#settings/<section>`), scrolls to a message (`#message/<id>`) or resets a password (`#reset=…`).
  */
 export class Router {
@@ -13,6 +14,8 @@ export class Router {
 	invite = $derived(/^\/invite\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
 	shareId = $derived(/^\/share\/([\w-]+)$/.exec(this.path)?.[1] ?? null);
 	isAtTokens = $derived(this.path === '/tokens');
+	/** The sign-in of a tool server sends people back here. */
+	isAtServerSignIn = $derived(this.path === '/oauth/callback');
 	/** The open section of the settings, or null. */
 	section = $derived(/^#settings\/([\w-]+)$/.exec(this.hash)?.[1] ?? null);
 	/** Of a link that resets a password. In the hash, which browsers send to no server. */

@@ -6,6 +6,7 @@ import { de } from '$/words/de';
 import { en } from '$/words/en';
 import { memoryWords } from '$/words/memory';
 import { promptWords } from '$/words/prompts';
+import { serverWords } from '$/words/servers';
 import { spendingWords } from '$/words/spending';
 import { tokensWords } from '$/words/tokens';
 import { pickLanguage } from '$/words/words';
@@ -76,6 +77,7 @@ const english = {
 	...en,
 	memory: memoryWords('en'),
 	prompts: promptWords('en'),
+	servers: serverWords('en'),
 	spending: spendingWords('en'),
 	tokens: tokensWords('en')
 };
@@ -83,6 +85,7 @@ const german = {
 	...de,
 	memory: memoryWords('de'),
 	prompts: promptWords('de'),
+	servers: serverWords('de'),
 	spending: spendingWords('de'),
 	tokens: tokensWords('de')
 };

@@ -42,6 +42,7 @@ export const workspace: Words['workspace'] = {
 			chat: 'Einstellungen: Gespräch',
 			profile: 'Einstellungen: über dich',
 			memory: 'Einstellungen: Gedächtnis',
+			servers: 'MCP Konnektoren Werkzeuge Tools',
 			usage: 'Einstellungen: Verbrauch',
 			shares: 'Einstellungen: geteilte Links',
 			data: 'Einstellungen: Daten',

@@ -41,6 +41,7 @@ export const workspace = {
 			chat: 'Settings: chat',
 			profile: 'Settings: about you',
 			memory: 'Settings: memory',
+			servers: 'MCP connectors tools',
 			usage: 'Settings: usage',
 			shares: 'Settings: shared links',
 			data: 'Settings: data',
