@@ -16,6 +16,7 @@ SECTIONS = [
     "keys",
     "appearance",
     "chat",
+    "servers",
     "usage",
     "shares",
     "data",

@@ -117,7 +117,7 @@ def test_at_200_percent_nothing_is_cut_off(ada: Person) -> None:
         page.get_by_role("dialog").or_(page.get_by_role("complementary")).first.wait_for()
         assert (overflow(page), cut_off(page)) == (0, []), keys
         page.keyboard.press("Escape")
-    for section in ("account", "keys", "appearance", "chat", "data", "people", "limits"):
+    for section in ("account", "keys", "appearance", "chat", "servers", "data", "people", "limits"):
         ada.visit(f"/#settings/{section}")
         page.get_by_role("dialog").wait_for()
         assert (overflow(page), cut_off(page)) == (0, []), section

@@ -17,6 +17,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from hitsend.errors import Unavailable
 from hitsend.tools.mcp.server_log import ServerLog
 
 if TYPE_CHECKING:
@@ -53,15 +54,7 @@ class CommandTransport:
         self._is_closing = False
 
     async def __aenter__(self) -> "TransportStreams":
-        self._process = await asyncio.create_subprocess_exec(
-            *self._command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self._environment,
-            limit=CHUNK_BYTES,
-            start_new_session=True,
-        )
+        self._process = await self._start()
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         self._streams = (incoming, read, write, outgoing)
@@ -86,6 +79,22 @@ class CommandTransport:
         except asyncio.CancelledError:
             await stopping  # its waits are bounded
             raise
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=self._environment,
+                limit=CHUNK_BYTES,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise Unavailable(f"there is no program {self._command[0]}") from None
+        except PermissionError:
+            raise Unavailable(f"{self._command[0]} may not be run") from None
 
     async def _read_output(
         self, incoming: "MemoryObjectSendStream[SessionMessage | Exception]"

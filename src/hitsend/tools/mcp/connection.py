@@ -496,10 +496,6 @@ def _describe(error: BaseException) -> str:
         return error.message
     if isinstance(error, MCPError):
         return f"it answered: {clean_line(error.message, 500)}"
-    if isinstance(error, FileNotFoundError):
-        return f"there is no program {error.filename}"
-    if isinstance(error, PermissionError):
-        return f"{error.filename} may not be run"
     if isinstance(error, OSError):
         return clean_line(str(error), 500)
     if isinstance(error, ValidationError):

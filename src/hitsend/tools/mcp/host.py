@@ -369,7 +369,10 @@ class McpHost:
             if connection is not None:
                 await connection.close()
             if self.sign_ins.needs_sign_in(server.id, user_id):
-                message = f"You are not signed in at {server.title}. Sign in under Settings, Tools."
+                message = (
+                    f"You are not signed in at {server.title}. Sign in under Settings, Tool "
+                    "servers."
+                )
             raise Unavailable(message) from None
         else:
             slot.connection = connection
