@@ -296,7 +296,7 @@ async def test_an_engine_that_dies_raises_in_the_stream_and_whole(sdk: openai.As
         ({"logit_bias": {"x": 1}}, "logit_bias"),
         ({"top_logprobs": 50, "logprobs": True}, "top_logprobs"),
         ({"max_tokens": 4000}, "max_tokens"),
-        ({"max_completion_tokens": 4000}, "max_tokens"),
+        ({"max_completion_tokens": 4000}, "max_completion_tokens"),
         ({"messages": [{"role": "user", "content": "a\u0000b"}]}, None),
     ],
 )

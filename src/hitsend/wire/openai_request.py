@@ -3,6 +3,8 @@
 Fields that hitsend does not know are ignored, because SDKs send them; known ones are checked.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -148,6 +150,17 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     decoding: Decoding | None = None
     system_hints: Annotated[tuple[Feature, ...], Meta(max_length=32)] | None = None
     """hitsend's extension: features whose tools hitsend runs. See docs/openai.md."""
+
+
+@contextmanager
+def name_given_field(request: CompletionRequest) -> Iterator[None]:
+    """Names the field in an error as the caller wrote it: one of ours has two names in OpenAI's."""
+    try:
+        yield
+    except Refused as error:
+        if error.param == "max_tokens" and request.max_completion_tokens is not None:
+            error.param = "max_completion_tokens"
+        raise
 
 
 class ParsedCompletion(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from hitsend.server.edge.until_disconnect import run_until_disconnect
 from hitsend.server.turns.start import read_idempotency_key, start_once
 from hitsend.server.turns.stream import stream_turn
 from hitsend.wire.openai import ChunkView, build_completion, build_model_list
-from hitsend.wire.openai_request import CompletionRequest, parse_completion
+from hitsend.wire.openai_request import CompletionRequest, name_given_field, parse_completion
 from hitsend.wire.problem import error_from_failure
 
 
@@ -37,7 +37,8 @@ async def create_completion(call: Call) -> Response:
     body = await call.read_body(CompletionRequest)
     parsed = await asyncio.to_thread(parse_completion, body, call.user_id, key)
     starting = start_once(call, parsed.send, ends_with_caller=key is None)
-    turn, _, headers = await run_until_disconnect(call.request, starting)
+    with name_given_field(body):
+        turn, _, headers = await run_until_disconnect(call.request, starting)
     heartbeat_s = call.app.services.settings.heartbeat_s
     _, batches = await call.app.runner.follow(
         turn.turn_id, call.user_id, 0, heartbeat_s if parsed.is_streamed else None
