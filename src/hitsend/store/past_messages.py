@@ -96,8 +96,9 @@ class PastMessages:
         found: list[Any] = []
         if every := match_expression(words):
             found += connection.execute(_select_texts(every, is_wanted))
-        if some := match_any(stems):
+        if (some := match_any(stems)) and len(found) < MAX_FOUND:
             found += connection.execute(_select_texts(some, is_wanted))
+        if some:
             found += connection.execute(_select_titles(some, is_wanted))
         unique = {(row.conversation_id, row.message_id): PastMessage(*row) for row in found}
         return list(unique.values())
@@ -191,11 +192,15 @@ def _join(question: Sequence[Part], answer: Sequence[Part]) -> str:
 
 
 def _select_texts(match: str, is_wanted: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    # Not a join: SQLite would start from all conversations of the person.
+    is_its_own = conversations.c.id == messages.c.conversation_id
+    title = select(conversations.c.title).where(is_its_own).scalar_subquery().label("title")
+    of_message = messages.c.conversation_id, messages.c.id.label("message_id")
     return (
-        select(*COLUMNS, SNIPPET)
+        select(*of_message, title, messages.c.created_at, SNIPPET)
+        .select_from(messages)
         .join(message_search, message_search.c.rowid == messages.c.position)
-        .join(conversations, conversations.c.id == messages.c.conversation_id)
-        .where(matches("message_search", match), is_wanted)
+        .where(matches("message_search", match), exists().where(is_its_own, is_wanted))
         .order_by(message_search.c.rowid.desc())
         .limit(MAX_FOUND)
     )
