@@ -21,6 +21,7 @@ from hitsend.prompts import outcomes
 from hitsend.server import latency_stats
 from hitsend.server.routes import (
     autocompletions,
+    code,
     conversations,
     experiments,
     groups,
@@ -34,10 +35,11 @@ from hitsend.server.routes import (
     sessions_and_keys,
     telemetry,
     tokenize,
+    tools,
     users,
 )
 from hitsend.server.routes import prompts as prompt_routes
-from hitsend.store import audit_events, mcp_rows
+from hitsend.store import audit_events, mcp_rows, rows
 from hitsend.store import prompts as prompt_rows
 from hitsend.tools.mcp import server_log
 from hitsend.wire import delta, json_patch, problem, responses, send, side_events, socket
@@ -63,6 +65,7 @@ EVENTS: Names = {"Event": events.AnyEvent, "Stamped": events.Stamped}
 EVENT_CHOICES: Choices = {
     "Action": get_args(events.Action),
     "Ending": get_args(events.Ending),
+    "FormAction": get_args(messages.FormAction),
     "Role": get_args(messages.Role),
     "Source": get_args(messages.Source),
 }
@@ -87,6 +90,7 @@ RESPONSES: Names = {
     },
     **by_name(
         autocompletions.Completions,
+        code.CodeResult,
         delta.Carry,
         delta.Delta,
         experiments.ExperimentReport,
@@ -117,6 +121,8 @@ RESPONSES: Names = {
         store.Reset,
         telemetry.LatencyReport,
         tokenize.Tokenized,
+        tools.Features,
+        rows.ToolPermission,
     ),
     "AuditEvent": audit_events.AnyAuditEvent,
     "Memory": memories.MemoryView,
@@ -241,7 +247,7 @@ class Module:
 
     def _ts(self, kind: msgs.Type) -> str:
         match kind:
-            case msgs.StrType():
+            case msgs.StrType() | msgs.BytesType():
                 return "string"
             case msgs.IntType() | msgs.FloatType():
                 return "number"

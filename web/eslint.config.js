@@ -15,7 +15,7 @@ const rows = [
 		'styles_page',
 		'tokens'
 	],
-	['memory', 'prompts'],
+	['memory', 'prompts', 'tools'],
 	['state'],
 	['proof_of_work'],
 	['turn'],

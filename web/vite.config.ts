@@ -45,7 +45,7 @@ export default defineConfig({
 					groups: [
 						{
 							name: 'ground',
-							test: /\/svelte\/|\/src\/(api|state|ui|words\/en(?!\/(?:prompts|spending|tokens)))/
+							test: /\/svelte\/|\/src\/(api|state|ui|words\/en(?!\/(?:prompts|spending|tokens|toolDetails)))/
 						}
 					]
 				},

@@ -16,6 +16,7 @@ SECTIONS = [
     "keys",
     "appearance",
     "chat",
+    "tools",
     "servers",
     "usage",
     "shares",

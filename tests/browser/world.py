@@ -55,12 +55,15 @@ class Server:
     url: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     """Environment variables of the next start."""
+    program: tuple[str, ...] = ("hitsend", "serve", "--engine", "scripted")
+    """The module, and its first arguments."""
     process: subprocess.Popen[str] = field(init=False)
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "hitsend", "serve", "--engine", "scripted"]
+        command = [sys.executable, "-m", *self.program]
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
-        environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
+        paths = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
+        environment = os.environ | {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"}
         environment |= {"HITSEND_DRAIN_S": "0"} | self.settings
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
         assert self.process.stdout is not None

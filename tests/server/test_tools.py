@@ -404,6 +404,30 @@ async def test_a_call_can_be_decided_after_its_turn_has_ended(
         assert by_id[more.messages[0]["id"]] == stream.messages[-1]["id"]
 
 
+async def test_a_call_can_be_decided_although_another_one_ended_after_it(
+    settings: Settings, workshop: Workshop
+) -> None:
+    async with open_workshop(settings, workshop, approval_wait_s=0.05) as (_, ada):
+        calls = [call_line("post_letter", text="Hello"), call_line("calculate", expression="6*7")]
+        asked = script("\n".join(calls), "Sent, and it is 42.")
+        stream = await ada.send(asked, system_hints=["letters", "calculator"])
+        waiting, done = results(stream)
+        assert done["output"] == "6*7 = 42"
+        body = message(
+            "",
+            action="continue",
+            messages=[],
+            conversation_id=stream.conversation_id,
+            parent_message_id=stream.messages[-1]["id"],
+            system_hints=["letters", "calculator"],
+            verdicts=[{"call_id": waiting["call_id"], "decision": "once"}],
+        )
+        more = await ada.send_body(body)
+        assert workshop.posted == ["Hello"]
+        assert outputs(more) == ["Posted: Hello"]
+        assert more.text == "Sent, and it is 42."
+
+
 async def test_what_strangers_wrote_can_start_no_call_that_writes(
     settings: Settings, workshop: Workshop
 ) -> None:

@@ -122,6 +122,8 @@ const SECTIONS = [
 	'chat',
 	'profile',
 	'memory',
+	'tools',
+	'servers',
 	'usage',
 	'shares',
 	'data'

@@ -58,7 +58,7 @@ async def read_history(turn: Turn, cut: Cut, store: Store) -> History:
     since = send.parent_id if is_alone else cut.starts_at
     limit = PathLimit(turn.model, turn.num_window_tokens * MAX_CHARS_PER_TOKEN, since)
     path = await store.conversations.path(send.conversation_id, send.user_id, send.parent_id, limit)
-    check_parent(path[-1], send.action)
+    check_parent(path, send.action)
     exchanges = () if is_alone else tuple(split_exchanges(path))
     if send.action == "next":
         return History(exchanges)
@@ -202,7 +202,9 @@ def _complete_token_ids(events: Iterable[AnyEvent]) -> list[int]:
     return [token.token_id for token in tokens]
 
 
-def check_parent(parent: MessageRow, action: Action) -> None:
+def check_parent(path: MessageRows, action: Action) -> None:
+    """Checks the last message of the path: the turn's question or answer follows it."""
+    parent = path[-1]
     if parent.status == "in_progress":
         raise Conflict("The last answer is still being written. Stop it or wait for it.")
     match action:
@@ -211,7 +213,7 @@ def check_parent(parent: MessageRow, action: Action) -> None:
         case "next" if parent.role == "user":
             problem = "A message follows an answer."
         case "continue" if parent.role == "tool":
-            if any(is_undecided(part) for part in parent.parts if isinstance(part, ToolResult)):
+            if find_undecided(path):  # its results may be followed by those of other calls
                 return
             problem = "Only a call that waits for you can be decided."
         case "continue" if parent.role == "user" or parent.ending not in CUT_SHORT:

@@ -1,6 +1,7 @@
 /** Every call the page makes to /backend-api, as one method each. `http.ts` does the requests. */
 import { ApiError, HttpClient, readJson, TimedOut, Unreachable, type RequestOptions } from './http';
 import type { TurnSocket } from './socket';
+import type { FormAction } from './events.gen';
 import type * as wire from './wire';
 
 const SECOND_FACTOR = 'me/second-factor';
@@ -188,6 +189,23 @@ export class Api extends HttpClient {
 			conversation_id: conversationId,
 			turn_exchange_id: turnId
 		});
+	/** What can be turned on for a message. */
+	listFeatures = async () => (await this.requestJson<wire.Features>('GET', 'tools')).features;
+	listPermissions = () => this.requestItems<wire.ToolPermission>('tools/permissions');
+	revokePermission = (id: string) => this.change('DELETE', `tools/permissions/${id}`);
+	/** Decides about a call that a running answer waits for. */
+	approveCall = (verdict: wire.CallVerdict) =>
+		this.change('POST', 'f/conversation/approve', verdict);
+	answerForm = (form_id: string, action: FormAction, content: wire.FormContent) =>
+		this.change('POST', 'f/conversation/form', { form_id, action, content });
+	/** Runs Python beside a conversation. Aborting ends the program. */
+	runCode = (conversationId: string, code: string, timezone: string, signal: AbortSignal) =>
+		this.requestJson<wire.CodeResult>(
+			'POST',
+			`conversation/${conversationId}/run`,
+			{ code, timezone },
+			signal
+		);
 	getTurn = (turnId: string) => this.requestJson<wire.TurnLog>('GET', `turn/${turnId}`);
 
 	/**

@@ -102,14 +102,16 @@ export interface Form {
 	form_id: string;
 	message: string;
 	schema: string;
-	action?: 'accept' | 'cancel' | 'decline';
+	action?: FormAction;
 }
+
+export type FormAction = 'accept' | 'decline' | 'cancel';
 
 export interface FormAnswered {
 	type: 'FormAnswered';
 	call_id: string;
 	form_id: string;
-	action: 'accept' | 'cancel' | 'decline';
+	action: FormAction;
 }
 
 export interface FormShown {

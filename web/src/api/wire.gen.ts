@@ -205,6 +205,12 @@ export interface Checksum {
 	sha256: string;
 }
 
+export interface CodeResult {
+	output: string;
+	failed: boolean;
+	files: ToolFile[];
+}
+
 export type Command =
 	| Connect
 	| Subscribe
@@ -484,6 +490,11 @@ export interface FeatureTool {
 	name: string;
 	description: string;
 	effect: 'changes' | 'reads' | 'writes';
+}
+
+export interface Features {
+	features: Feature[];
+	missing: MissingFeature[];
 }
 
 export interface Feedback {
@@ -1698,6 +1709,20 @@ export interface ToolChange {
 	is_on?: boolean | null;
 	is_read_only?: boolean | null;
 	confirmed_digest?: string | null;
+}
+
+export interface ToolFile {
+	name: string;
+	media_type: string;
+	content: string;
+}
+
+export interface ToolPermission {
+	id: string;
+	tool: string;
+	server: string;
+	conversation_id: string | null;
+	created_at: number;
 }
 
 export interface TurnBegan {

@@ -37,6 +37,9 @@ export interface SecondFactorProof {
 	credential?: unknown;
 }
 
+/** The fields of a tool's form, as the person filled them in. */
+export type FormContent = Record<string, string | number | boolean | string[]>;
+
 /** Query parameters of the list of conversations, which the server reads one by one. */
 export interface ConversationQuery {
 	offset: number;

@@ -1,5 +1,7 @@
 /** Describes how an answer ended, unless it ended normally. */
 import type { Failure, Message } from '$/api/wire';
+import { isUndecidedResult } from '$/state/answerParts';
+import { isToolMessage } from '$/state/messageTree';
 import type { Turn } from '$/turn/turn.svelte';
 import { describeFailure } from '$/words/failure';
 import type { Words } from '$/words/words';
@@ -13,12 +15,17 @@ export interface Ending {
 
 type TurnState = Pick<Turn, 'isRunning' | 'isStopping' | 'isStoppedLocally' | 'failure'>;
 
-/** `turn` is the turn that wrote the answer, if this page followed it. */
-export function describeEnding(message: Message, turn: TurnState | null, t: Words): Ending | null {
-	if (turn?.isRunning) return null;
+/** `turn` is the turn that wrote the messages of the answer, if this page followed it. */
+export function describeEnding(
+	messages: Message[],
+	turn: TurnState | null,
+	t: Words
+): Ending | null {
+	const message = messages.at(-1);
+	if (turn?.isRunning || message === undefined || isWaitingForPerson(message)) return null;
 	const { ending } = t.chat;
 	const { reason, message: storedMessage } = message.metadata.finish_details ?? {};
-	const canContinue = (message.content.parts[0] ?? '') !== '';
+	const canContinue = hasTextToContinue(messages);
 	switch (message.status) {
 		case 'failed':
 			return { ...describeFailedTurn(turn?.failure ?? null, t, storedMessage), canContinue };
@@ -31,8 +38,31 @@ export function describeEnding(message: Message, turn: TurnState | null, t: Word
 				? { sentence: ending.stopped, canRetry: false, canContinue }
 				: { sentence: ending.interrupted, canRetry: true, canContinue };
 		case 'finished_successfully':
-			return reason === 'length' ? { sentence: ending.length, canRetry: false, canContinue } : null;
+			if (reason === 'length') return { sentence: ending.length, canRetry: false, canContinue };
+			if (!endsWithTools(message)) return null;
+			return turn?.failure
+				? describeFailedTurn(turn.failure, t)
+				: { sentence: ending.noWords, canRetry: true, canContinue: false };
 	}
+}
+
+/** The card of a call that was not decided says so itself. */
+function isWaitingForPerson({ metadata }: Message): boolean {
+	const { tool_result: result, finish_details: ending } = metadata;
+	return result !== undefined && ending?.reason !== 'stopped' && isUndecidedResult(result);
+}
+
+/** Whether the model was to answer after tools, and did not. */
+function endsWithTools(message: Message): boolean {
+	const { finish_details: ending, tool_calls: calls } = message.metadata;
+	const isCutBefore = ending?.reason === 'tool_calls' && calls?.some((call) => call.is_hosted);
+	return isToolMessage(message) || isCutBefore === true;
+}
+
+/** Only what was said after the last tool can be continued. */
+function hasTextToContinue(messages: Message[]): boolean {
+	const texts = messages.slice(messages.findLastIndex(isToolMessage) + 1);
+	return texts.some(({ content }) => (content.parts[0] ?? '') !== '');
 }
 
 /** `storedMessage` is the message the server stored with the failure. */

@@ -3,6 +3,8 @@ import { MediaQuery } from 'svelte/reactivity';
 import type { Voice } from '$/chat/voice.svelte';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { SendOptions } from '$/state/sendBody';
+import { CodeRuns } from '$/tools/codeRuns.svelte';
+import { ToolView } from '$/tools/toolView.svelte';
 import type { Workspace } from '$/state/workspace.svelte';
 
 export class ChatView {
@@ -10,6 +12,8 @@ export class ChatView {
 	markedId = $state<string | null>(null);
 	/** A narrow screen has no room for every button. */
 	readonly narrow = new MediaQuery('max-width: 30rem');
+	readonly tools: ToolView;
+	readonly codeRuns: CodeRuns;
 	/** Called when the pressed button disappears, and the focus with it. */
 	onfocuslost: () => void = () => undefined;
 
@@ -18,7 +22,11 @@ export class ChatView {
 		readonly conversation: Conversation,
 		readonly voice: Voice,
 		readonly oninspect: (turnId: string) => void
-	) {}
+	) {
+		this.tools = new ToolView(workspace, conversation);
+		this.tools.onfocuslost = () => this.onfocuslost();
+		this.codeRuns = new CodeRuns(workspace.api, () => conversation.id);
+	}
 
 	sendEdit(): void {
 		void this.conversation.edit(this.workspace.sendOptions);

@@ -20,14 +20,15 @@ function message(role: 'user' | 'assistant', id: string, text: string, more: obj
 
 function buildLastAnswer(...places: Message[][]) {
 	const messages = new Map(places.flat().map((message) => [message.id, message]));
-	const messageAt = ({ ids }: PathEntry) =>
-		joinMessages(ids.flatMap((id) => messages.get(id) ?? []));
+	const messagesAt = ({ ids }: PathEntry) => ids.flatMap((id) => messages.get(id) ?? []);
+	const messageAt = (place: PathEntry) => joinMessages(messagesAt(place));
 	const open = {
 		path: places.map((place): PathEntry => {
 			const ids = place.map(({ id }) => id);
 			return { id: ids[0] ?? '', ids, alternatives: [] };
 		}),
 		messageAt,
+		messagesAt,
 		message: (id: string) => messages.get(id) ?? null,
 		turn: null,
 		isAnswering: false,

@@ -8,7 +8,14 @@ import type { Words } from '$/words/words';
 
 type OpenConversation = Pick<
 	Conversation,
-	'path' | 'messageAt' | 'message' | 'turn' | 'isAnswering' | 'answer' | 'answerAgain'
+	| 'path'
+	| 'messageAt'
+	| 'messagesAt'
+	| 'message'
+	| 'turn'
+	| 'isAnswering'
+	| 'answer'
+	| 'answerAgain'
 >;
 
 export class LastAnswer {
@@ -43,8 +50,9 @@ export class LastAnswer {
 		const { path, turn } = this.#open;
 		const found = this.#findAnswer(() => true);
 		if (found === null || found.place !== path.at(-1)) return false;
-		const followed = turn?.answer?.id === this.leafId ? turn : null;
-		return describeEnding(found.message, followed, this.#t)?.canContinue ?? false;
+		const followed = turn?.lastMessage?.id === this.leafId ? turn : null;
+		const messages = this.#open.messagesAt(found.place);
+		return describeEnding(messages, followed, this.#t)?.canContinue ?? false;
 	}
 
 	async answerAgain(ask: SendOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Status } from '$/api/wire';
-import { describeWait, type Situation } from '$/chat/waitStatus';
+import type { Message, Status } from '$/api/wire';
+import { describeWait, findProgress, type Situation } from '$/chat/waitStatus';
 import { en } from '$/words/en';
 
 const READY: Status = {
@@ -28,7 +28,7 @@ const TURN: Situation['turn'] = {
 const wait = (change: Partial<Situation> = {}, turn: Partial<Situation['turn']> = {}) =>
 	describeWait(
 		{
-			hasText: false,
+			progress: 'nothing',
 			isOnline: true,
 			isWorking: false,
 			engine: READY,
@@ -91,12 +91,12 @@ test('a rate limit shows the seconds until the next try', () => {
 });
 
 test('there is no status while text arrives or after the end', () => {
-	expect(wait({ hasText: true, now: 3_000 }, { lastTextAt: 2_500 })).toBeNull();
+	expect(wait({ progress: 'text', now: 3_000 }, { lastTextAt: 2_500 })).toBeNull();
 	expect(wait({}, { isRunning: false })).toBeNull();
 });
 
 test('a model that pauses in the middle is reported as stalled', () => {
-	expect(wait({ hasText: true, now: 30_000 }, { lastTextAt: 18_000 })).toMatchObject({
+	expect(wait({ progress: 'text', now: 30_000 }, { lastTextAt: 18_000 })).toMatchObject({
 		sentence: en.chat.state.stalled,
 		numSeconds: 12
 	});
@@ -104,11 +104,11 @@ test('a model that pauses in the middle is reported as stalled', () => {
 
 test('an answer that pauses because the disk is full says so', () => {
 	const engine = { ...READY, store: 'disk_full' as const };
-	expect(wait({ engine, hasText: true, now: 30_000 }, { lastTextAt: 18_000 })).toMatchObject({
+	expect(wait({ engine, progress: 'text', now: 30_000 }, { lastTextAt: 18_000 })).toMatchObject({
 		sentence: en.chat.state.disk_full,
 		numSeconds: 12
 	});
-	expect(wait({ engine, hasText: true, now: 3_000 }, { lastTextAt: 2_500 })).toBeNull();
+	expect(wait({ engine, progress: 'text', now: 3_000 }, { lastTextAt: 2_500 })).toBeNull();
 });
 
 test('a silent engine is given up after a time, which the status tells', () => {
@@ -117,7 +117,7 @@ test('a silent engine is given up after a time, which the status tells', () => {
 	expect(wait({ engine: remote, now: 14_000 })?.sentence).toBe(en.chat.state.reading);
 	expect(wait({ engine: remote, now: 20_000 })?.sentence).toContain('given up after 60 s');
 	expect(wait({ now: 20_000 })?.sentence).toBe(en.chat.state.reading);
-	expect(wait({ engine: remote, hasText: true, now: 20_000 })?.sentence).toBe(
+	expect(wait({ engine: remote, progress: 'text', now: 20_000 })?.sentence).toBe(
 		en.chat.state.stalled
 	);
 });
@@ -126,4 +126,45 @@ test('a long wait shows its seconds and a cancel button', () => {
 	expect(wait({ now: 4_000 })).toMatchObject({ numSeconds: null, canStop: false });
 	expect(wait({ now: 7_400 })).toMatchObject({ numSeconds: 7, canStop: true });
 	expect(wait({ now: 7_400 }, { isStopping: true })?.canStop).toBe(false);
+});
+
+const said = (text: string, more: Partial<Message> = {}): Message => ({
+	id: 'a1',
+	author: { role: 'assistant' },
+	create_time: null,
+	content: { content_type: 'text', parts: [text] },
+	status: 'in_progress',
+	metadata: {},
+	...more
+});
+const TOOL = said('42', { author: { role: 'tool' }, status: 'finished_successfully' });
+const RUNNING: Message = { ...TOOL, status: 'in_progress' };
+const CALL = { kind: 'tool_call' as const, call_id: 'c1', tool: 'calculate', arguments: '{}' };
+
+test.each<[string, Message[]]>([
+	['nothing', []],
+	['nothing', [said('')]],
+	['text', [said('It is')]],
+	['tool', [said('Let me see.', { metadata: { tool_calls: [CALL] } })]],
+	['tool', [said('Let me see.'), RUNNING]],
+	['tool', [said(''), RUNNING, TOOL]],
+	['after tools', [said('Let me see.'), TOOL]],
+	['after tools', [said('Let me see.'), TOOL, said('')]],
+	['text', [said(''), TOOL, said('It is 42.')]]
+])('the progress is %s', (progress, messages) => {
+	expect(findProgress(messages.at(-1) ?? null, messages)).toBe(progress);
+});
+
+test('a tool that runs shows that itself, however long it takes', () => {
+	expect(wait({ progress: 'tool', now: 60_000 })).toBeNull();
+	expect(wait({ progress: 'tool' }, { isReconnecting: true })?.sentence).toBe(
+		en.chat.state.reconnecting
+	);
+});
+
+test('the model reads the result of a tool', () => {
+	expect(wait({ progress: 'after tools', now: 21_000 }, { lastTextAt: 20_000 })).toMatchObject({
+		sentence: en.chat.state.readingResult,
+		numSeconds: null
+	});
 });

@@ -1,5 +1,6 @@
 /** Decides what an answer is waiting for, and describes it. */
-import type { Status } from '$/api/wire';
+import type { Message, Status } from '$/api/wire';
+import { isToolMessage } from '$/state/messageTree';
 import type { Turn } from '$/turn/turn.svelte';
 import type { Words } from '$/words/words';
 
@@ -10,9 +11,20 @@ const SILENT_S = 15;
 /** A model that is writing never pauses this long. */
 const STALLED_S = 10;
 
+/** What the answer does: its line of a tool shows that for itself. */
+export type Progress = 'nothing' | 'text' | 'tool' | 'after tools';
+
+export function findProgress(last: Message | null, messages: Message[]): Progress {
+	if (last === null) return 'nothing';
+	const isRunning = messages.some((one) => isToolMessage(one) && one.status === 'in_progress');
+	if (isRunning || last.metadata.tool_calls !== undefined) return 'tool';
+	if (!isToolMessage(last) && (last.content.parts[0] ?? '') !== '') return 'text';
+	return messages.some(isToolMessage) ? 'after tools' : 'nothing';
+}
+
 /** Whether an answer that has begun gets no new word: its cause is worth asking for. */
-export function isStalled({ turn, hasText, now }: Pick<Situation, 'turn' | 'hasText' | 'now'>) {
-	return turn.isRunning && hasText && now - turn.lastTextAt >= STALLED_S * 1000;
+export function isStalled({ turn, progress, now }: Pick<Situation, 'turn' | 'progress' | 'now'>) {
+	return turn.isRunning && progress === 'text' && now - turn.lastTextAt >= STALLED_S * 1000;
 }
 
 export interface Situation {
@@ -27,7 +39,7 @@ export interface Situation {
 		| 'startedAt'
 		| 'lastTextAt'
 	>;
-	hasText: boolean;
+	progress: Progress;
 	isOnline: boolean;
 	/** The browser is solving the proof of work the server demands. */
 	isWorking: boolean;
@@ -47,13 +59,14 @@ export interface Wait {
 
 /** Null if nothing is waited for, or text is arriving. */
 export function describeWait(situation: Situation, t: Words): Wait | null {
-	const { turn, hasText, now } = situation;
+	const { turn, progress, now } = situation;
 	if (!turn.isRunning) return null;
 	const retry = describeRetry(turn, now, t.chat.state);
 	if (retry !== null) return retry;
 	const reason = describeReason(situation, t.chat.state);
 	if (reason === null) return null;
-	const seconds = Math.floor((now - (hasText ? turn.lastTextAt : turn.startedAt)) / 1000);
+	const since = progress === 'nothing' ? turn.startedAt : turn.lastTextAt;
+	const seconds = Math.floor((now - since) / 1000);
 	const sentence = describeSilence(reason, seconds, situation, t.chat.state);
 	if (seconds < SLOW_S) return { sentence, announcement: '', numSeconds: null, canStop: false };
 	return { sentence, announcement: sentence, numSeconds: seconds, canStop: !turn.isStopping };
@@ -90,17 +103,18 @@ function describeRetry(
 }
 
 function describeReason(
-	{ turn, hasText, isOnline, isWorking, engine, now }: Situation,
+	{ turn, progress, isOnline, isWorking, engine, now }: Situation,
 	state: Words['chat']['state']
 ): string | null {
 	if (turn.isStopping) return state.stopping;
 	if (!isOnline) return turn.id === null ? state.unsent : state.offline;
 	if (turn.isReconnecting) return state.reconnecting;
 	if (turn.id === null && isWorking) return state.working;
-	if (hasText && !isStalled({ turn, hasText, now })) return null;
+	if (progress === 'tool') return null;
+	if (progress === 'text' && !isStalled({ turn, progress, now })) return null;
 	if (engine !== null && engine.store !== 'ready') return state[engine.store];
 	if (engine !== null && engine.state !== 'ready') return state[engine.state];
-	if (hasText) return state.stalled;
+	if (progress === 'text') return state.stalled;
 	if (turn.id === null) return state.connecting;
 	if (turn.delay?.reason === 'loading') return state.loading;
 	if (turn.delay?.reason === 'queue') {
@@ -108,5 +122,5 @@ function describeReason(
 		// No event says that the next in line is running; an empty queue does.
 		if (numAhead > 0 || engine?.num_waiting !== 0) return state.queued(numAhead);
 	}
-	return state.reading;
+	return progress === 'after tools' ? state.readingResult : state.reading;
 }

@@ -1,5 +1,6 @@
 /** Builds the inspector's report from the recorded events of a turn. */
 import type { Event, PromptEncoded, Source, Stamped, Token, Usage } from '$/api/events.gen';
+import { sumUsage } from '$/state/messageTree';
 import { fold } from '$/turn/apply';
 import type { Words } from '$/words/words';
 
@@ -29,7 +30,7 @@ export function buildTurnReport(log: Stamped[], t: Words['inspector']): TurnRepo
 		prompt,
 		sources: countBySource(prompt),
 		tokens: events.flatMap((event) => (event.type === 'TextArrived' ? event.tokens : [])),
-		usage: fold(events).messages.at(-1)?.usage ?? null
+		usage: sumUsage(fold(events).messages.flatMap(({ usage }) => usage ?? []))
 	};
 }
 

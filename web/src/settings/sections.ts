@@ -8,6 +8,7 @@ export type Section =
 	| 'chat'
 	| 'profile'
 	| 'memory'
+	| 'tools'
 	| 'servers'
 	| 'usage'
 	| 'shares'
@@ -35,7 +36,8 @@ export const PERSONAL: Entry[] = [
 	{ name: 'chat', icon: 'chat' },
 	{ name: 'profile', icon: 'edit' },
 	{ name: 'memory', icon: 'bulb' },
-	{ name: 'servers', icon: 'cpu' },
+	{ name: 'tools', icon: 'tools' },
+	{ name: 'servers', icon: 'plug' },
 	{ name: 'usage', icon: 'chart' },
 	{ name: 'shares', icon: 'link' },
 	{ name: 'data', icon: 'download' }

@@ -788,3 +788,90 @@ test('only the first message of a temporary chat carries the flag, and the chat 
 	expect(sent.map((body) => body.history_and_training_disabled)).toEqual([true, undefined]);
 	expect(conversation.isTemporary).toBe(true);
 });
+
+const VERDICT = { call_id: 'k1', decision: 'once' as const, word: '' };
+
+/** A conversation whose answer ended at a call that nobody decided in time. */
+function detailWithUndecidedCall(): object {
+	const { question, answer } = helloMessages();
+	const call = { kind: 'tool_call', call_id: 'k1', tool: 'post', arguments: '{}', is_hosted: true };
+	const calling = { ...answer, metadata: { ...answer.metadata, tool_calls: [call] } };
+	const approval = { reason: 'writes', decision: 'expired', word: '' };
+	const tool_result = { kind: 'tool_result', call_id: 'k1', output: '', failed: false, approval };
+	const tool = {
+		...answer,
+		id: 'x1',
+		author: { role: 'tool' },
+		content: { content_type: 'text', parts: [''] },
+		metadata: { parent_id: answer.id, tool_result }
+	};
+	return {
+		...detail('c1', question, answer),
+		current_node: 'x1',
+		mapping: {
+			[question.id]: { id: question.id, parent: null, children: [answer.id], message: question },
+			[answer.id]: { id: answer.id, parent: question.id, children: ['x1'], message: calling },
+			x1: { id: 'x1', parent: answer.id, children: [], message: tool }
+		}
+	};
+}
+
+test('a call that was not decided in time is decided by going on', async () => {
+	const sent: SendBody[] = [];
+	const conversation = openConversation(
+		fakeApi({
+			'GET conversation/c1': () => Response.json(detailWithUndecidedCall()),
+			'POST f/conversation': (body) => {
+				sent.push(body);
+				return playContinuation('x1');
+			}
+		}),
+		'c1'
+	);
+	await conversation.load();
+	expect(conversation.question?.call.call_id).toBe('k1');
+	await conversation.decide(VERDICT, { ...OPTIONS, features: ['letters'] });
+
+	expect(sent).toMatchObject([
+		{
+			action: 'continue',
+			parent_message_id: 'x1',
+			verdicts: [VERDICT],
+			system_hints: ['letters']
+		}
+	]);
+	expect(conversation.question).toBeNull();
+	expect(conversation.path.map(({ ids }) => ids.length)).toEqual([1, 3]);
+});
+
+test('a decision about another call sends nothing', async () => {
+	const conversation = openConversation(
+		fakeApi({ 'GET conversation/c1': () => Response.json(detailWithUndecidedCall()) }),
+		'c1'
+	);
+	await conversation.load();
+	await conversation.decide({ ...VERDICT, call_id: 'gone' }, OPTIONS);
+
+	expect(conversation.problem).toBeNull();
+	expect(conversation.isAnswering).toBe(false);
+});
+
+test('a form that nobody waits for is late', async () => {
+	const conversation = openConversation(
+		fakeApi({ 'POST f/conversation/form': () => refuse(409, 'Nothing waits for this form.') }),
+		null
+	);
+
+	expect(await conversation.answerForm('f1', 'accept', { size: 's' })).toBe(false);
+	expect(conversation.problem).toBeNull();
+});
+
+test('a form that could not be sent is a problem', async () => {
+	const conversation = openConversation(
+		fakeApi({ 'POST f/conversation/form': () => refuse(503, 'Not now.') }),
+		null
+	);
+	await conversation.answerForm('f1', 'decline');
+
+	expect(conversation.problem?.message).toBe('Not now.');
+});

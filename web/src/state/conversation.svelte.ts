@@ -5,8 +5,10 @@
 import { untrack } from 'svelte';
 import { shortBackoff, type Backoff } from '$/api/backoff';
 import type { Api } from '$/api/client';
-import { toFailure } from '$/api/http';
-import type { Feedback, Message, ShareLink } from '$/api/wire';
+import { ApiError, toFailure } from '$/api/http';
+import type { FormAction } from '$/api/events.gen';
+import type { CallVerdict, Feedback, FormContent, Message, ShareLink } from '$/api/wire';
+import { findQuestionOfTool } from '$/state/answerParts';
 import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
 import { Draft } from '$/state/draft.svelte';
 import type { Drafts } from '$/state/drafts';
@@ -27,10 +29,18 @@ import { Sending, type Editing, type SecretQuestion } from '$/state/sending.svel
 import { ServerCopy } from '$/state/serverCopy.svelte';
 import { Turn } from '$/turn/turn.svelte';
 
+const END_WAIT_MS = 3_000;
+
 export class Conversation {
 	state = $derived.by(() => this.#serverCopy.state);
 	problem = $derived.by(() => this.#liveTurn.problem ?? this.#serverCopy.problem);
 	isWaiting = $derived.by(() => this.isAnswering && this.turn?.answer == null);
+	/** The call of a tool that the person has to allow or to answer, if the answer waits for that. */
+	question = $derived.by(() => {
+		const place = this.path.at(-1);
+		if (place === undefined || this.isWaiting) return null;
+		return findQuestionOfTool(this.messagesAt(place), this.isAnswering);
+	});
 	/** Whether the draft contains a secret that the person has not chosen to send. */
 	hasSecret = $derived.by(() => this.#sending.findSecrets(this.draft).length > 0);
 	canSend = $derived.by(() => this.state === 'open' && !this.isAnswering && this.queued === null);
@@ -48,8 +58,9 @@ export class Conversation {
 	);
 	/** Input and output tokens of the last answer. Null if they were not counted. */
 	numContextTokens = $derived.by(() => {
-		const answer = this.path.slice(-2).findLast(({ ids }) => this.#usage(ids) !== null);
-		const usage = answer === undefined ? null : this.#usage(answer.ids);
+		const ids = this.path.slice(-2).flatMap((place) => place.ids);
+		const last = ids.findLast((id) => this.#usage(id) !== null);
+		const usage = last === undefined ? null : this.#usage(last);
 		return usage === null ? null : usage.num_input_tokens + usage.num_output_tokens;
 	});
 
@@ -143,9 +154,19 @@ export class Conversation {
 		return this.turn?.messages.find((m) => m.id === id) ?? this.#tree.get(id)?.message ?? null;
 	}
 
+	messagesAt({ ids }: PathEntry): Message[] {
+		return ids.flatMap((id) => this.message(id) ?? []);
+	}
+
 	/** The messages of a path entry, joined into one. */
-	messageAt({ ids }: PathEntry): Message | null {
-		return joinMessages(ids.flatMap((id) => this.message(id) ?? []));
+	messageAt(place: PathEntry): Message | null {
+		return joinMessages(this.messagesAt(place));
+	}
+
+	/** The turn of this answer, if it is read here. */
+	turnAt({ ids }: PathEntry): Turn | null {
+		const id = this.turn?.lastMessage?.id;
+		return id !== undefined && ids.includes(id) ? this.turn : null;
 	}
 
 	/** Called when the text that was read differs from the text that is stored. */
@@ -187,6 +208,23 @@ export class Conversation {
 	/** Continues an answer that was cut short. */
 	async continueAnswer(answerId: string, options: SendOptions): Promise<void> {
 		await this.#requestAnswer('continue', answerId, options);
+	}
+
+	/**
+	 * Allows or refuses a call that waits. If its turn has ended, or another tab has seen to that,
+	 * the answer is continued with the decision.
+	 */
+	async decide(verdict: CallVerdict, options: SendOptions): Promise<void> {
+		if (this.isAnswering && (await this.#tell(() => this.#api.approveCall(verdict)))) return;
+		if (this.isAnswering) await this.#waitForEnd();
+		if (this.isAnswering || this.question?.call.call_id !== verdict.call_id) return;
+		const leaf = getLeafId(this.path);
+		if (leaf !== null) await this.#requestAnswer('continue', leaf, options, [verdict]);
+	}
+
+	/** Answers the form of a tool that runs. Returns whether the tool got it. */
+	answerForm(formId: string, action: FormAction, content: FormContent = {}): Promise<boolean> {
+		return this.#tell(() => this.#api.answerForm(formId, action, content));
 	}
 
 	stop(): void {
@@ -239,15 +277,33 @@ export class Conversation {
 		if (this.#sending.outgoing === null) this.turn?.detach();
 	}
 
+	/** Returns false if the server waits for it no longer. Any other failure is shown. */
+	async #tell(send: () => Promise<void>): Promise<boolean> {
+		try {
+			await send();
+		} catch (error) {
+			if (error instanceof ApiError && error.status === 409) return false;
+			this.#liveTurn.problem = toFailure(error);
+		}
+		return true;
+	}
+
+	/** After a restart of the server, the stream says a moment later that its turn has ended. */
+	async #waitForEnd(): Promise<void> {
+		const late = new Promise((resolve) => setTimeout(resolve, END_WAIT_MS));
+		await Promise.race([this.turn?.run(), late]);
+	}
+
 	async #requestAnswer(
 		action: 'variant' | 'continue',
 		parent: string,
-		options: SendOptions
+		options: SendOptions,
+		verdicts: CallVerdict[] = []
 	): Promise<void> {
 		if (this.state !== 'open' || this.isAnswering) return;
 		const before = this.#serverCopy.current;
 		this.#serverCopy.current = parent;
-		const body = buildAnswerBody(action, parent, options, this.id);
+		const body = buildAnswerBody(action, parent, options, this.id, verdicts);
 		const turn = new Turn(this.#api, { body, key: createId() });
 		if (await this.#liveTurn.run(turn)) return;
 		this.#serverCopy.current = before;
@@ -275,7 +331,7 @@ export class Conversation {
 		}
 	}
 
-	#usage(ids: string[]) {
-		return this.message(ids.at(-1) ?? '')?.metadata.usage ?? null;
+	#usage(id: string) {
+		return this.message(id)?.metadata.usage ?? null;
 	}
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Seen } from '$/api/events.gen';
-import type { Message } from '$/api/wire';
+import type { Feedback, Message } from '$/api/wire';
 import {
 	EMPTY,
 	addMessage,
@@ -173,4 +173,101 @@ test('a continued answer lists the memories of all its parts', () => {
 		memories: ['m', 'n'],
 		changed: [{ memory_id: 'x' }, { memory_id: 'y' }]
 	});
+});
+
+const SAID = { content_type: 'text' as const };
+
+function round(id: string, parent: string, role: string, text: string, turn = 't1'): Message {
+	return {
+		...message(id, parent),
+		author: { role },
+		content: { ...SAID, parts: [text] },
+		metadata: { parent_id: parent, turn_exchange_id: turn }
+	};
+}
+
+const counted = (one: Message, input: number, output: number): Message => ({
+	...one,
+	metadata: {
+		...one.metadata,
+		usage: {
+			num_input_tokens: input,
+			num_cached_tokens: 1,
+			num_output_tokens: output,
+			queued_ms: 1,
+			prefill_ms: 10,
+			decode_ms: 100,
+			is_estimated: false,
+			is_truncated: false
+		}
+	}
+});
+
+const ROUNDS = [
+	counted(round('a1', 'q', 'assistant', 'Let me see.'), 20, 5),
+	round('x1', 'a1', 'tool', '6*7 = 42'),
+	round('x2', 'x1', 'tool', '6*8 = 48'),
+	counted(round('a2', 'x2', 'assistant', 'It is 42.'), 40, 3)
+];
+
+test('an answer with tools is one entry', () => {
+	const tree = [message('q', null), ...ROUNDS, message('q2', 'a2')].reduce(addMessage, EMPTY);
+	const path = findPath(tree, 'q', false);
+
+	expect(path.map(({ ids }) => ids)).toEqual([['q'], ['a1', 'x1', 'x2', 'a2'], ['q2']]);
+	expect(findQuestion(tree, 'a2')).toBe('q');
+	expect(findQuestion(tree, 'x1')).toBe('q');
+});
+
+test('another answer is an alternative to one with tools', () => {
+	const tree = [message('q', null), ...ROUNDS, message('a9', 'q')].reduce(addMessage, EMPTY);
+
+	expect(findPath(tree, 'a2', true)[1]?.alternatives).toEqual(['a1', 'a9']);
+});
+
+test('the text of an answer with tools is what the model said, in paragraphs', () => {
+	const joined = joinMessages(ROUNDS);
+
+	expect(joined?.content.parts).toEqual(['Let me see.\n\nIt is 42.']);
+	expect(joined?.author.role).toBe('assistant');
+	expect(joined?.id).toBe('a2');
+});
+
+test('an answer that ends with a tool is an answer', () => {
+	const joined = joinMessages(ROUNDS.slice(0, 2));
+
+	expect(joined?.author.role).toBe('assistant');
+	expect(joined?.content.parts).toEqual(['Let me see.']);
+	expect(joinMessages(ROUNDS.slice(1, 2))?.content.parts).toEqual(['']);
+});
+
+test('the rounds of a turn add up to what the answer took', () => {
+	expect(joinMessages(ROUNDS)?.metadata.usage).toMatchObject({
+		num_input_tokens: 60,
+		num_cached_tokens: 2,
+		num_output_tokens: 8,
+		prefill_ms: 20,
+		decode_ms: 200
+	});
+});
+
+test('a continuation in a later turn reads nothing new', () => {
+	const later = counted(round('a3', 'a2', 'assistant', ' Sure.', 't2'), 60, 2);
+
+	expect(joinMessages([...ROUNDS, later])?.metadata.usage).toMatchObject({
+		num_input_tokens: 60,
+		num_output_tokens: 10
+	});
+	expect(joinMessages([...ROUNDS, later])?.content.parts).toEqual([
+		'Let me see.\n\nIt is 42. Sure.'
+	]);
+});
+
+test('the rating of an answer is that of its last words', () => {
+	const feedback: Feedback = { rating: 'up', reason: null, text: '' };
+	const rated = ROUNDS.map((one) =>
+		one.id === 'a2' ? { ...one, metadata: { ...one.metadata, feedback } } : one
+	);
+
+	expect(joinMessages(rated)?.metadata.feedback).toEqual(feedback);
 });

@@ -7,9 +7,10 @@ export type Tree = ReadonlyMap<string, ConversationNode>;
 
 /** One entry of the path from the root to a leaf. */
 export interface PathEntry {
-	/** The message, or the first part of a continued answer. */
+	/** The message, or the first of an answer. */
 	id: string;
-	/** One message, or all parts of a continued answer, which is shown as one. */
+	/** One message, or all of an answer: what the model said, what tools returned, and what
+	 * continued it. They are shown as one. */
 	ids: string[];
 	/** The sibling branches, including this message. */
 	alternatives: string[];
@@ -69,7 +70,7 @@ export function getLeafId(path: PathEntry[]): string | null {
 	return path.at(-1)?.ids.at(-1) ?? null;
 }
 
-/** The question of an answer, above all parts of a continued answer. */
+/** The question of an answer, above all its messages. */
 export function findQuestion(tree: Tree, answerId: string): string | null {
 	let node = getNode(tree, answerId);
 	while (isAnswer(node)) node = getNode(tree, node?.parent ?? null);
@@ -84,23 +85,51 @@ export function setFeedback(message: Message, feedback: Feedback | null): Messag
 	return { ...message, metadata };
 }
 
-/** Joins the parts of a continued answer. The result ends as the last part does. */
+/**
+ * Joins the messages of an answer: its text is what the model said. The result ends as the last
+ * message does, which is a tool's if the answer was cut off there.
+ */
 export function joinMessages(messages: Message[]): Message | null {
 	const [first, last] = [messages[0], messages.at(-1)];
-	if (first === undefined || last === undefined || first === last) return first ?? null;
-	const text = messages.map(({ content }) => content.parts[0] ?? '').join('');
-	const usages = messages.flatMap(({ metadata }) => metadata.usage ?? []);
-	const seen = messages.flatMap(({ metadata }) => metadata.seen ?? []);
+	if (first === undefined || last === undefined) return null;
+	if (first === last && !isToolMessage(first)) return first;
+	const answers = messages.filter((message) => !isToolMessage(message));
+	const usages = answers.flatMap(({ metadata }) =>
+		metadata.usage === undefined ? [] : { turnId: metadata.turn_exchange_id, usage: metadata.usage }
+	);
+	const seen = answers.flatMap(({ metadata }) => metadata.seen ?? []);
+	const feedback = answers.at(-1)?.metadata.feedback;
 	return {
 		...last,
+		author: { role: 'assistant' },
 		create_time: first.create_time,
-		content: { ...last.content, parts: [text] },
+		content: { ...last.content, parts: [joinTexts(messages)] },
 		metadata: {
 			...last.metadata,
-			...(usages.length === 0 ? {} : { usage: usages.reduce(joinUsage) }),
-			...(seen.length === 0 ? {} : { seen: seen.reduce(joinSeen) })
+			...(usages.length === 0 ? {} : { usage: usages.reduce(joinUsage).usage }),
+			...(seen.length === 0 ? {} : { seen: seen.reduce(joinSeen) }),
+			...(feedback === undefined ? {} : { feedback })
 		}
 	};
+}
+
+export function isToolMessage({ author }: Message): boolean {
+	return author.role === 'tool';
+}
+
+/** A continuation goes on where the text was cut. What is said after tools is a paragraph of its own. */
+function joinTexts(messages: Message[]): string {
+	let text = '';
+	let isAfterTool = false;
+	for (const message of messages) {
+		const more = isToolMessage(message) ? '' : (message.content.parts[0] ?? '');
+		if (more !== '') {
+			text += isAfterTool && text !== '' ? `\n\n${more}` : more;
+			isAfterTool = false;
+		}
+		isAfterTool ||= isToolMessage(message);
+	}
+	return text;
 }
 
 /** Memories and changes add up; dropped messages are those of the last part. */
@@ -112,14 +141,43 @@ function joinSeen(earlier: Seen, later: Seen): Seen {
 	};
 }
 
-/** Output adds up; input and waiting are those of the first part, truncation that of the last. */
-function joinUsage(earlier: Usage, later: Usage): Usage {
-	return {
+interface TurnUsage {
+	turnId: string | undefined;
+	usage: Usage;
+}
+
+/**
+ * Output adds up, and so does the input of the rounds of one turn. A continuation reads what was
+ * read before: its input and waiting are those of the first turn. Truncation is that of the last.
+ */
+function joinUsage(before: TurnUsage, after: TurnUsage): TurnUsage {
+	const [earlier, later] = [before.usage, after.usage];
+	const isSameTurn = before.turnId !== undefined && before.turnId === after.turnId;
+	const firstWord = earlier.first_word_ms ?? later.first_word_ms;
+	const usage: Usage = {
 		...earlier,
+		...(isSameTurn ? addInput(earlier, later) : {}),
+		...(firstWord === undefined ? {} : { first_word_ms: firstWord }),
 		num_output_tokens: earlier.num_output_tokens + later.num_output_tokens,
 		decode_ms: earlier.decode_ms + later.decode_ms,
 		is_estimated: earlier.is_estimated || later.is_estimated,
 		is_truncated: later.is_truncated
+	};
+	return { turnId: after.turnId, usage };
+}
+
+/** The usage of all rounds of one turn. Null if none was counted. */
+export function sumUsage(usages: Usage[]): Usage | null {
+	const [first, ...others] = usages.map((usage) => ({ turnId: 'one', usage }));
+	return first === undefined ? null : others.reduce(joinUsage, first).usage;
+}
+
+function addInput(earlier: Usage, later: Usage) {
+	return {
+		num_input_tokens: earlier.num_input_tokens + later.num_input_tokens,
+		num_cached_tokens: earlier.num_cached_tokens + later.num_cached_tokens,
+		queued_ms: earlier.queued_ms + later.queued_ms,
+		prefill_ms: earlier.prefill_ms + later.prefill_ms
 	};
 }
 
@@ -146,8 +204,10 @@ function findRoots(tree: Tree): string[] {
 	return [...tree.values()].filter(({ parent }) => !tree.has(parent ?? '')).map(({ id }) => id);
 }
 
+/** Whether the message is a part of an answer. */
 function isAnswer(node: ConversationNode | undefined): boolean {
-	return node?.message?.author.role === 'assistant';
+	const role = node?.message?.author.role;
+	return role === 'assistant' || role === 'tool';
 }
 
 function getNode(tree: Tree, id: string | null): ConversationNode | undefined {

@@ -172,3 +172,12 @@ test('a request that did not reach the server is sent again', async () => {
 
 	expect(sentTexts()).toEqual(['Tell me about', 'Tell me about it']);
 });
+
+test('other tools make another prompt', async () => {
+	await type('Tell me about');
+	const ask = { model: 'auto', sampling: {}, features: ['time'] };
+	await type('Tell me about', 400, { ask });
+
+	expect(sentTexts()).toEqual(['Tell me about', 'Tell me about']);
+	expect(requests[1]?.body.system_hints).toEqual(['time']);
+});

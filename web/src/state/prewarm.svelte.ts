@@ -70,11 +70,12 @@ export class Prewarm {
 		return isPrefilled && countNewChars(text, lastText) >= MIN_NEW_CHARS;
 	}
 
-	/** Whether the last request was for the same model after the same message. */
+	/** Whether the last request was for the same model and tools after the same message. */
 	#hasSamePrefix({ conversationId, parent, ask }: PrewarmRequest): boolean {
 		const last = this.#last;
 		const isSame = last?.conversationId === conversationId && last.parent === parent;
-		return isSame && last.ask.model === ask.model;
+		const haveSameTools = last?.ask.features?.join(' ') === ask.features?.join(' ');
+		return isSame && last.ask.model === ask.model && haveSameTools;
 	}
 
 	async #send(request: PrewarmRequest): Promise<void> {

@@ -32,3 +32,17 @@ test('a request for another answer has the fields of the public protocol', () =>
 
 	expect(body).toMatchObject({ ...COMMON, action: 'variant', conversation_id: 'c1' });
 });
+
+test('the features that are on go with every request', () => {
+	const options = { ...OPTIONS, features: ['code', 'time'] };
+
+	expect(buildSendBody({ ...OUTGOING, ask: options }).system_hints).toEqual(['code', 'time']);
+	expect(buildAnswerBody('variant', 'q1', options, 'c1').system_hints).toEqual(['code', 'time']);
+});
+
+test('a continuation may bring decisions about calls', () => {
+	const verdict = { call_id: 'k1', decision: 'once' as const };
+
+	expect(buildAnswerBody('continue', 'x1', OPTIONS, 'c1', [verdict]).verdicts).toEqual([verdict]);
+	expect(buildAnswerBody('continue', 'x1', OPTIONS, 'c1')).not.toHaveProperty('verdicts');
+});

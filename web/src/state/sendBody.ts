@@ -1,12 +1,14 @@
 /** Builds the body of a Send. */
 import type { Sampling } from '$/api/events.gen';
-import { ROOT, type Message, type SendBody } from '$/api/wire';
+import { ROOT, type CallVerdict, type Message, type SendBody } from '$/api/wire';
 import type { OutgoingMessage } from '$/state/outbox';
 
-/** The model that answers, and its sampling. */
+/** The model that answers, its sampling, and what it may use. */
 export interface SendOptions {
 	model: string;
 	sampling: Partial<Sampling>;
+	/** Absent in messages that an earlier version of the page has stored. */
+	features?: string[];
 }
 
 /** The message as the conversation shows it before the server has accepted it. */
@@ -33,28 +35,33 @@ export function buildSendBody(outgoing: OutgoingMessage): SendBody {
 	};
 }
 
-/** Requests another answer to a message, or the continuation of an answer. */
+/** Requests another answer to a message, or the continuation of an answer after `verdicts` on its calls. */
 export function buildAnswerBody(
 	action: 'variant' | 'continue',
 	parent: string,
 	options: SendOptions,
-	conversationId: string | null
+	conversationId: string | null,
+	verdicts: CallVerdict[] = []
 ): SendBody {
 	return {
 		action,
 		messages: [],
 		parent_message_id: parent,
-		...buildCommonFields(options, conversationId)
+		...buildCommonFields(options, conversationId),
+		...(verdicts.length === 0 ? {} : { verdicts })
 	};
 }
 
-function buildCommonFields({ model, sampling }: SendOptions, conversationId: string | null) {
+function buildCommonFields(
+	{ model, sampling, features = [] }: SendOptions,
+	conversationId: string | null
+) {
 	return {
 		model,
 		...(Object.keys(sampling).length === 0 ? {} : { sampling }),
 		...(conversationId === null ? {} : { conversation_id: conversationId }),
 		conversation_mode: { kind: 'primary_assistant' as const },
-		system_hints: [],
+		system_hints: features,
 		supports_buffering: true,
 		supported_encodings: ['v1'],
 		timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,

@@ -41,7 +41,7 @@ function endedTurn(wasSentHere = true) {
 	timing.record(4, 9_999);
 	const metadata = { model_slug: 'm', usage: { num_output_tokens: 4 } };
 	const answer = { content: { parts: [SECRET] }, metadata } as unknown as Message;
-	return { timing, answer };
+	return { timing, messages: [answer] };
 }
 const urlOf = (file: string) => `${location.origin}/assets/${file}`;
 async function raiseError(error: unknown, filename = urlOf('page-1a2.js')): Promise<void> {
@@ -119,6 +119,22 @@ test.each([
 	await vi.advanceTimersByTimeAsync(2_000);
 
 	expect(errors).toEqual([[{ name: 'Error', where: 'ours-1.js', line: 7, count: 2 }]]);
+});
+
+test('a notice of the browser about sizes is no error', async () => {
+	const message = 'ResizeObserver loop completed with undelivered notifications.';
+	dispatchEvent(new ErrorEvent('error', { message, filename: location.href }));
+	await vi.advanceTimersByTimeAsync(2_000);
+
+	expect(errors).toEqual([]);
+});
+
+test('the rounds of an answer with tools are one answer', () => {
+	const { timing, messages } = endedTurn();
+	const tool = { author: { role: 'tool' }, metadata: {} } as unknown as Message;
+	telemetry.reportTurn({ timing, messages: [...messages, tool, ...messages] });
+
+	expect(latencies).toMatchObject([{ model: 'm', count_tokens: 8 }]);
 });
 
 test('at most ten errors are reported in half a minute', async () => {

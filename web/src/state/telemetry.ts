@@ -5,10 +5,11 @@
 import type { Api } from '$/api/client';
 import { toFailure } from '$/api/http';
 import type { PageError, PageLatency, TelemetryReply } from '$/api/wire';
+import { sumUsage } from '$/state/messageTree';
 import type { Turn } from '$/turn/turn.svelte';
 
 type TelemetryApi = Pick<Api, 'reportLatency' | 'reportErrors'>;
-type TimedTurn = Pick<Turn, 'timing' | 'answer'>;
+type TimedTurn = Pick<Turn, 'timing' | 'messages'>;
 
 const MAX_ERRORS = 10;
 const MAX_COUNT = 1_000;
@@ -17,6 +18,8 @@ const BATCH_MS = 2_000;
 const INTERVAL_MS = 30_000;
 
 const ERROR_NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,47}$/;
+/** Not an error: sizes changed again while they were told, and the rest is told a frame later. */
+const RESIZE_NOTICE = 'ResizeObserver loop';
 /** A line of a stack trace, not the error's message. */
 const STACK_LINE = /^(?:\s+at\s|\S*@http)/;
 /** The file and line in a stack trace. */
@@ -55,7 +58,9 @@ export class Telemetry {
 	watch(signal: AbortSignal): void {
 		addEventListener(
 			'error',
-			({ error, filename, lineno }) => this.#add(error, `${filename}:${lineno}:0`),
+			({ error, message, filename, lineno }) => {
+				if (!message.startsWith(RESIZE_NOTICE)) this.#add(error, `${filename}:${lineno}:0`);
+			},
 			{ signal }
 		);
 		addEventListener('unhandledrejection', ({ reason }) => this.#add(reason, ''), { signal });
@@ -95,14 +100,15 @@ export class Telemetry {
 	}
 }
 
-export function measureLatency({ timing, answer }: TimedTurn): PageLatency | null {
-	const model = answer?.metadata.model_slug;
+export function measureLatency({ timing, messages }: TimedTurn): PageLatency | null {
+	const model = messages.findLast(({ metadata }) => metadata.model_slug)?.metadata.model_slug;
+	const usage = sumUsage(messages.flatMap(({ metadata }) => metadata.usage ?? []));
 	const { firstTokenMs, totalMs, gaps } = timing;
 	if (model === undefined || firstTokenMs === null || totalMs === null) return null;
 	const percentile = (share: number) => gaps[Math.ceil(share * gaps.length) - 1] ?? null;
 	return {
 		model,
-		count_tokens: answer?.metadata.usage?.num_output_tokens ?? timing.numChunks,
+		count_tokens: usage?.num_output_tokens ?? timing.numChunks,
 		ts_first_token_ms: firstTokenMs,
 		ts_total_request_ms: totalMs,
 		ts_min: gaps[0] ?? null,

@@ -10,6 +10,7 @@ import { Conversations, type Change } from '$/state/conversations.svelte';
 import { Delivery, type DeliveryResult } from '$/state/delivery.svelte';
 import { Drafts } from '$/state/drafts';
 import { Engine } from '$/state/engine.svelte';
+import { Features } from '$/state/features.svelte';
 import { getDeviceId } from '$/state/ids';
 import { LiveUpdates } from '$/state/liveUpdates.svelte';
 import { MemoryCache } from '$/state/memoryCache.svelte';
@@ -33,6 +34,7 @@ export class Workspace {
 	readonly allowance: Allowance;
 	readonly telemetry: Telemetry;
 	readonly memoryCache: MemoryCache;
+	readonly features: Features;
 	open: Conversation;
 
 	#drafts: Drafts;
@@ -57,6 +59,7 @@ export class Workspace {
 		this.allowance = new Allowance(api);
 		this.telemetry = new Telemetry(api, () => preferences.isReported);
 		this.memoryCache = new MemoryCache(api);
+		this.features = new Features(api, localStorage, user.id);
 		this.#configureApi();
 		this.#socket = new Socket(api.requestSocketTicket);
 		api.socket = this.#socket;
@@ -78,6 +81,7 @@ export class Workspace {
 		this.liveUpdates.start(this.#closed.signal);
 		this.telemetry.watch(this.#closed.signal);
 		void this.allowance.load();
+		void this.features.load();
 		void this.#loadProfile();
 	}
 
@@ -89,7 +93,13 @@ export class Workspace {
 
 	/** The options of the next message. */
 	get sendOptions(): SendOptions {
-		return { model: this.engine.chosen, sampling: this.preferences.sampling };
+		const features = this.canUseTools ? this.features.chosenIn(this.open) : [];
+		return { model: this.engine.chosen, sampling: this.preferences.sampling, features };
+	}
+
+	/** Whether the chosen model can. While none is known, the server decides. */
+	get canUseTools(): boolean {
+		return this.engine.activeModel?.can_call_tools ?? true;
 	}
 
 	/** Opens a conversation. Null opens a new one. */

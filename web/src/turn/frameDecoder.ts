@@ -30,10 +30,17 @@ export class FrameDecoder {
 		return this.#nodes[0]?.conversation_id ?? null;
 	}
 
-	/** The length of the answer so far. The answer is the last message of a turn. */
+	/** The length of the answer so far, without what tools returned. */
 	get numChars(): number {
-		const last = this.#nodes.at(-1)?.message;
-		return last?.author.role === 'assistant' ? (last.content.parts[0] ?? '').length : 0;
+		const texts = this.messages.map(({ author, content }) =>
+			author.role === 'assistant' ? (content.parts[0] ?? '') : ''
+		);
+		return texts.reduce((sum, text) => sum + text.length, 0);
+	}
+
+	/** Whether the newest message is that of a tool. */
+	get isUsingTool(): boolean {
+		return this.#nodes.at(-1)?.message.author.role === 'tool';
 	}
 
 	/** Returns whether the messages have changed. Throws BadDelta for any unreadable frame. */

@@ -8,6 +8,7 @@ export class TokenTiming {
 	#sentAt: number | null;
 	#firstAt: number | null = null;
 	#lastAt = 0;
+	#isPaused = false;
 	#gaps: number[] = [];
 	#numChars = 0;
 	numChunks = 0;
@@ -16,14 +17,20 @@ export class TokenTiming {
 		this.#sentAt = wasSentHere ? now : null;
 	}
 
+	/** The answer waits for a tool: the time until its next text is no time between chunks. */
+	pause(): void {
+		this.#isPaused = true;
+	}
+
 	/** Call with the length of the answer so far. */
 	record(numChars: number, now = performance.now()): void {
 		if (numChars <= this.#numChars) return;
 		this.#numChars = numChars;
 		this.numChunks += 1;
 		if (this.#firstAt === null) this.#firstAt = now;
-		else if (this.#gaps.length < MAX_GAPS) this.#gaps.push(now - this.#lastAt);
+		else if (!this.#isPaused && this.#gaps.length < MAX_GAPS) this.#gaps.push(now - this.#lastAt);
 		this.#lastAt = now;
+		this.#isPaused = false;
 	}
 
 	/** Time to first token. Null if the start of the answer was not seen here. */

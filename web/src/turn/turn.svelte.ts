@@ -67,7 +67,10 @@ export class Turn {
 
 	/** Changes only when a message is added, not with its text. */
 	messageIds = $derived(this.messages.map((message) => message.id).join(' '));
-	answer = $derived(this.messages.find((message) => message.author.role === 'assistant') ?? null);
+	/** The first message of the answer. */
+	answer = $derived(this.messages.find(({ author }) => author.role !== 'user') ?? null);
+	/** The newest message of the answer: a text that grows, or a tool that runs. */
+	lastMessage = $derived(this.messages.findLast(({ author }) => author.role !== 'user') ?? null);
 
 	/** When this page sent or resumed the turn, in Unix milliseconds. */
 	readonly startedAt = Date.now();
@@ -248,6 +251,7 @@ export class Turn {
 	#receive(frame: Frame): void {
 		if (!this.#decoder.decode(frame)) return;
 		this.lastTextAt = Date.now();
+		if (this.#decoder.isUsingTool) this.timing.pause();
 		this.timing.record(this.#decoder.numChars);
 		this.#animationFrame ??= requestAnimationFrame(() => this.#draw());
 	}

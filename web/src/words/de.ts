@@ -13,6 +13,7 @@ import { shared } from '$/words/de/shared';
 import { sidebar } from '$/words/de/sidebar';
 import { ui } from '$/words/de/ui';
 import { signIn } from '$/words/de/signIn';
+import { tools } from '$/words/de/tools';
 import { welcome } from '$/words/de/welcome';
 import { createNumberFormats } from '$/words/numbers';
 
@@ -31,5 +32,6 @@ export const de: Words = {
 	sidebar,
 	ui,
 	signIn,
+	tools,
 	welcome
 };

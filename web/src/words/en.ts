@@ -12,6 +12,7 @@ import { shared } from '$/words/en/shared';
 import { sidebar } from '$/words/en/sidebar';
 import { ui } from '$/words/en/ui';
 import { signIn } from '$/words/en/signIn';
+import { tools } from '$/words/en/tools';
 import { welcome } from '$/words/en/welcome';
 import { createNumberFormats } from '$/words/numbers';
 
@@ -30,5 +31,6 @@ export const en = {
 	sidebar,
 	ui,
 	signIn,
+	tools,
 	welcome
 };

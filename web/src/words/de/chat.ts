@@ -120,7 +120,8 @@ export const chat: Words['chat'] = {
 		stopped: 'Du hast diese Antwort angehalten.',
 		cut: 'Du hast diese Antwort hier angehalten. Was der Server davon hat, erscheint, sobald er wieder erreichbar ist.',
 		interrupted: 'Ein Neustart hat diese Antwort abgeschnitten.',
-		length: 'Diese Antwort ist so lang, wie sie werden darf.'
+		length: 'Diese Antwort ist so lang, wie sie werden darf.',
+		noWords: 'Das Modell hat Werkzeuge benutzt und dann keine Antwort geschrieben.'
 	},
 
 	state: {
@@ -142,6 +143,7 @@ export const chat: Words['chat'] = {
 				: `In der Schlange, ${numAhead} ${numAhead === 1 ? 'Antwort' : 'Antworten'} davor`,
 		loading: 'Das Modell wird geladen. Das dauert beim ersten Mal einen Augenblick',
 		reading: 'Deine Nachricht wird gelesen',
+		readingResult: 'Das Ergebnis wird gelesen',
 		silent: (limit) => `Noch keine Antwort. Nach ${limit} s Stille wird sie aufgegeben`,
 		stalled: 'Noch kein neues Wort',
 		disk_full: 'Die Festplatte des Servers ist voll. Die Antwort wartet, bis wieder Platz ist',

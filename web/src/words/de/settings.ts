@@ -15,6 +15,7 @@ export const settings: Words['settings'] = {
 		chat: 'Gespräch',
 		profile: 'Über dich',
 		memory: 'Gedächtnis',
+		tools: 'Werkzeuge',
 		servers: 'Werkzeug-Server',
 		usage: 'Verbrauch',
 		shares: 'Geteilte Links',

@@ -125,7 +125,8 @@ export const chat = {
 		stopped: 'You stopped this answer.',
 		cut: 'You stopped this answer here. What the server has of it is shown when it can be reached.',
 		interrupted: 'This answer was cut short by a restart.',
-		length: 'This answer reached the longest length allowed.'
+		length: 'This answer reached the longest length allowed.',
+		noWords: 'The model used tools and then wrote no answer.'
 	},
 
 	state: {
@@ -145,6 +146,7 @@ export const chat = {
 				: `In line, ${numAhead} ${numAhead === 1 ? 'answer' : 'answers'} ahead`,
 		loading: 'The model is being loaded. That takes a moment the first time',
 		reading: 'Reading your message',
+		readingResult: 'Reading the result',
 		silent: (limit: number) => `No answer yet. It is given up after ${limit} s of silence`,
 		stalled: 'No new word yet',
 		disk_full: 'The server’s disk is full. The answer waits until there is room',

@@ -14,6 +14,7 @@ export const settings = {
 		chat: 'Chat',
 		profile: 'About you',
 		memory: 'Memory',
+		tools: 'Tools',
 		servers: 'Tool servers',
 		usage: 'Usage',
 		shares: 'Shared links',
