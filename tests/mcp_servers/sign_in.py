@@ -38,6 +38,8 @@ class Authority:
     """What it says of itself in redirects, if it lies."""
     issuer: str | None = None
     required_scope: str = SCOPES
+    scopes: dict[str, str] = field(default_factory=dict)
+    """What was allowed, by access and refresh token."""
 
     @property
     def app(self) -> Starlette:
@@ -98,7 +100,8 @@ class Authority:
         if form["grant_type"] == "refresh_token":
             if self.refresh.pop(form["refresh_token"], None) != form["client_id"]:
                 return _refuse("invalid_grant")
-            return self._grant(form["client_id"], "refresh_token")
+            scope = self.scopes[form["refresh_token"]]
+            return self._grant(form["client_id"], "refresh_token", scope)
         asked = self.codes.pop(form["code"], None)
         digest = hashlib.sha256(form["code_verifier"].encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -109,20 +112,21 @@ class Authority:
             or asked["redirect_uri"] != form["redirect_uri"]
         ):
             return _refuse("invalid_grant")
-        return self._grant(form["client_id"], "authorization_code")
+        return self._grant(form["client_id"], "authorization_code", asked.get("scope", ""))
 
-    def _grant(self, client_id: str, kind: str) -> Response:
+    def _grant(self, client_id: str, kind: str, scope: str) -> Response:
         self.granted.append(kind)
         access, refresh = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
         self.access[access] = time.time() + self.lifetime_s
         self.refresh[refresh] = client_id
+        self.scopes |= {access: scope, refresh: scope}
         return JSONResponse(
             {
                 "access_token": access,
                 "token_type": "Bearer",
                 "expires_in": self.lifetime_s,
                 "refresh_token": refresh,
-                "scope": self.required_scope,
+                "scope": scope,
             }
         )
 
@@ -156,15 +160,20 @@ class Wall:
             return
         given = request.headers.get("authorization", "")
         self.seen.append(given)
-        expires_at = self._authority.access.get(given.removeprefix("Bearer "), 0.0)
-        if expires_at > time.time():
+        token = given.removeprefix("Bearer ")
+        is_known = self._authority.access.get(token, 0.0) > time.time()
+        required = self._authority.required_scope
+        if is_known and set(required.split()) <= set(self._authority.scopes[token].split()):
             await self._app(scope, receive, send)
             return
         origin = str(request.base_url).rstrip("/")
         challenge = (
             f'Bearer resource_metadata="{origin}/.well-known/oauth-protected-resource/mcp", '
-            f'scope="{self._authority.required_scope}"'
+            f'scope="{required}"'
         )
-        await Response(status_code=401, headers={"www-authenticate": challenge})(
+        if is_known:
+            challenge += ', error="insufficient_scope"'
+        status = 403 if is_known else 401
+        await Response(status_code=status, headers={"www-authenticate": challenge})(
             scope, receive, send
         )

@@ -11,6 +11,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote, urlencode
 from weakref import WeakValueDictionary
@@ -313,8 +314,11 @@ class SignIns:
         if metadata.client_id_metadata_document_supported and base_url.startswith("https://"):
             return OAuthClient(f"{base_url}/oauth/client.json")
         purpose = f"client:{server.id}"
+        known: OAuthClient | None = None
         if (sealed := await self._store.client(server.id)) is not None:
-            known = self._vault.open(sealed, OAuthClient, purpose)
+            with suppress(Unavailable):  # sealed with another key: it is registered anew
+                known = self._vault.open(sealed, OAuthClient, purpose)
+        if known is not None:
             is_current = known.expires_at is None or known.expires_at > time.time()
             if is_current and is_client_of(known, metadata, redirect_uri):
                 return known

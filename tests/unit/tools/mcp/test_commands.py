@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -36,6 +37,12 @@ async def test_tools_are_written_by_strangers_and_write_unless_marked(desk: Desk
     assert (echo.effect, echo.is_untrusted, echo.server) == ("writes", True, "Odd")
     await desk.store.mcp.set_tool(server.id, "echo", desk.user_id, by=SERVER, is_read_only=True)
     assert (await desk.tools())["odd_echo"].effect == "reads"
+
+
+def test_starting_hitsend_imports_no_sdk() -> None:
+    """Importing it takes a second."""
+    check = "import sys, hitsend.server.app; sys.exit('mcp_types' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
 async def test_listing_tools_starts_no_program(desk: Desk) -> None:

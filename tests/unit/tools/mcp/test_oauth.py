@@ -247,6 +247,41 @@ async def test_our_own_document_is_preferred_to_registering(
         assert town.authority.clients == {}
 
 
+async def test_a_server_that_wants_more_rights_asks_for_the_old_and_the_new_ones(
+    town: Town,
+) -> None:
+    await town.sign_in()
+    await town.desk.host.test(town.server, town.desk.user_id)
+    town.authority.required_scope = "tools:write"
+    with pytest.raises(Unavailable, match="does not allow this"):
+        await town.desk.call("town_add", a=1, b=2)
+    assert town.desk.host.status(town.server, town.desk.user_id).condition == "sign_in"
+    url = await town.begin()
+    assert parse_qs(urlparse(url).query)["scope"] == ["tools:read tools:write"]
+    await town.finish(await town.visit(url))
+    assert (await town.desk.call("town_add", a=1, b=2)).output == "3"
+
+
+async def test_people_sign_in_again_where_the_key_file_is_lost(
+    tmp_path: Path, copy_database: Callable[[Path], Path]
+) -> None:
+    database = copy_database(tmp_path / "data")
+    async with open_town(database) as town:
+        await town.sign_in()
+        await town.desk.host.test(town.server, town.desk.user_id)
+        (database.parent / "mcp.key").unlink()
+        trusted = town.authority.url.removeprefix("http://")
+        await town.desk.host.close()
+        async with open_desk(database, trusted_destinations=trusted) as restored:
+            with pytest.raises(Unavailable, match="mcp.key"):
+                await restored.call("town_add", a=1, b=2)
+            again = Town(restored, town.server, town.authority, town.wall, database)
+            await again.sign_in()
+            await restored.host.test(town.server, restored.user_id)
+            assert (await restored.call("town_add", a=1, b=2)).output == "3"
+            await restored.host.close()
+
+
 async def test_signing_out_forgets_the_tokens(town: Town) -> None:
     await town.sign_in()
     desk = town.desk
