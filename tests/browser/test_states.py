@@ -83,6 +83,24 @@ def test_a_stalled_engine_is_reported_and_can_be_stopped(ada: Person) -> None:
     expect(ada.button("Continue")).to_be_visible()
 
 
+def test_a_full_disk_is_named_while_an_answer_waits_for_it(ada: Person) -> None:
+    ada.page.clock.install()
+    ada.say(f"!script hang=20\n{WORDS}")
+    expect(ada.answers.locator(".prose")).to_contain_text("word3")
+    intercept(
+        ada.page,
+        "**/backend-api/status",
+        lambda route: route.fulfill(json=route.fetch().json() | {"store": "disk_full"}),
+    )
+    ada.page.clock.run_for(12_000)
+    expect(state(ada, re.compile("The answer waits until there is room"))).to_be_visible()
+    expect(ada.page.get_by_text("The server’s disk is full, so nothing")).to_be_visible()
+    ada.page.unroute_all(behavior="wait")
+    ada.page.clock.run_for(5_000)
+    expect(state(ada, "No new word yet")).to_be_visible()
+    expect(ada.page.get_by_text("The server’s disk is full")).to_have_count(0)
+
+
 def test_an_answer_stopped_before_its_first_word_can_be_retried(ada: Person) -> None:
     ada.say("!script first=60s\nnever")
     expect(state(ada, "Reading your message")).to_be_visible()
