@@ -17,12 +17,14 @@ Source: TypeAlias = Literal[
     "summary",
     "recalled",
     "file",
+    "tools",
     "tool",
     "history",
     "user",
     "answer",
 ]
-"""Source of a part of the prompt. `template` is the model's chat template, `answer` the beginning
+"""Source of a part of the prompt. `template` is the model's chat template, `tools` the list of the
+tools that can be called, `tool` the result of a call, `answer` the beginning
 of the answer that is continued, `recalled` an older exchange that is relevant to the question."""
 
 

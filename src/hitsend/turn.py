@@ -94,7 +94,7 @@ async def fit_context(
     """Builds and encodes the context until it fits. Nearly always the first one does."""
     while cut is not None:
         context = await ContextBuilder(turn, services, cut, notes).build()
-        prompt = await encode_prompt(context, turn, services.engine, tools)
+        prompt = await encode_prompt(context, turn, services.engine, tools, services.recall)
         cut = cut_to_fit(context, prompt, turn)
     return context, prompt
 

@@ -32,6 +32,7 @@ from hitsend.engine.remote.engine import RemoteEngine
 from hitsend.engine.scripted.engine import ScriptedEngine
 from hitsend.engine.scripted.script import Script
 from hitsend.engine.tool_calls import Piece, ToolCallParser
+from hitsend.engine.tool_listing import describe_for_search
 
 __all__ = [
     "Catalogue",
@@ -61,6 +62,7 @@ __all__ = [
     "ToolCallParser",
     "WordHashes",
     "beam_unsupported",
+    "describe_for_search",
     "end_early",
     "fall_back_to_sampling",
 ]

@@ -94,6 +94,17 @@ class EngineStatus(msgspec.Struct, frozen=True):
 # Prompts.
 
 
+class CallGuide(msgspec.Struct, frozen=True):
+    """What guides a small model to its calls of tools. The prompt lists the tools in few words."""
+
+    said: tuple[str, ...]
+    """What the person and the tools said: arguments come from it."""
+    reply: str
+    """The name by which the model chooses to answer in words."""
+    relevance: tuple[float, ...] = ()
+    """How close each of the prompt's tools is to the question. Empty if that is not known."""
+
+
 class Prompt(msgspec.Struct, frozen=True):
     """The input of a model, and what its answer may be. Token level engines fill `ids`; chat level
     engines use `messages`."""
@@ -110,6 +121,8 @@ class Prompt(msgspec.Struct, frozen=True):
     """The tools that the answer may call."""
     rules: AnswerRules = FREE
     """Rules that the answer has to follow."""
+    guide: CallGuide | None = None
+    """Set if the engine guides the model's calls of these tools."""
 
 
 class TokenizedText(msgspec.Struct, frozen=True):

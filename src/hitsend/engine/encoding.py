@@ -15,6 +15,7 @@ import msgspec
 
 from hitsend.engine.contract import Prompt
 from hitsend.engine.message_json import Json, messages_json, tool_json
+from hitsend.engine.tool_listing import list_tools
 from hitsend.errors import Refused
 from hitsend.events import Span
 from hitsend.messages import (
@@ -101,6 +102,21 @@ async def encode(
         ids += new
         spans.append(Span(partial.source, len(closed), len(new)))
     return EncodedPrompt(tuple(ids), tuple(spans))
+
+
+async def encode_listed(
+    template: ChatTemplate, messages: Sequence[Message], tools: Sequence[Tool]
+) -> EncodedPrompt:
+    """Lists the tools in the system message, in our words instead of the template's."""
+    listing = Text(list_tools(tools), "tools")
+    first, *others = messages
+    if first.role == "system":
+        listed = Message(first.role, (*first.parts, listing), first.source)
+        return await encode(template, (listed, *others))
+    system = Message("system", (Text("You are a helpful assistant."), listing), "template")
+    encoded = await encode(template, (system, *messages))
+    spans = [Span(one.source, max(one.index - 1, -1), one.num_tokens) for one in encoded.spans]
+    return EncodedPrompt(encoded.ids, tuple(spans))
 
 
 def split_partial_answer(messages: Sequence[Message]) -> tuple[Sequence[Message], Message | None]:

@@ -1,15 +1,16 @@
 """Step 5, encode: the context in the model's own tokens, and whether they fit its window with an
 answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET
 
+from hitsend.context.recall import Recall
 from hitsend.context.window import Context, Cut, count_sections, narrow_cut
-from hitsend.engine import Engine, Prompt
+from hitsend.engine import Engine, Prompt, describe_for_search
 from hitsend.errors import PromptTooLong
-from hitsend.events import ContextBuilt, PromptEncoded
+from hitsend.events import ContextBuilt, PromptEncoded, Section
 from hitsend.send import Turn
 from hitsend.tools import HostedTool
 
@@ -21,16 +22,35 @@ ANSWER_SHARE = 0.25
 
 
 async def encode_prompt(
-    context: Context, turn: Turn, engine: Engine, tools: Sequence[HostedTool] = ()
+    context: Context,
+    turn: Turn,
+    engine: Engine,
+    tools: Sequence[HostedTool] = (),
+    recall: Recall | None = None,
 ) -> Prompt:
     """Encodes the whole context, whether or not it fits. `tools` are ours; those of an API call are
-    its caller's. Those without a description are told in a note."""
+    its caller's. Those without a description are told in a note, and then the model is not guided:
+    it would have to choose among the others."""
     _check_length(context, turn)
     send, own = turn.send, [tool.spec for tool in tools if tool.spec.description]
     rules = send.rules
     if own and context.messages[-1].role == "tool":  # it has called, and may now answer
         rules = msgspec.structs.replace(rules, must_call=False)
-    return await engine.encode(turn.model, context.messages, (*send.tools, *own), rules)
+    prompt = await engine.encode(turn.model, context.messages, (*send.tools, *own), rules)
+    if prompt.guide is None:
+        return prompt
+    if any(not tool.spec.description for tool in tools):
+        return msgspec.structs.replace(prompt, guide=None)
+    texts = [describe_for_search(tool) for tool in prompt.tools]
+    relevance = await recall.compare(_question(context), texts) if recall else ()
+    guide = msgspec.structs.replace(prompt.guide, relevance=tuple(relevance))
+    return msgspec.structs.replace(prompt, guide=guide)
+
+
+def _question(context: Context) -> str:
+    """What the person wrote last."""
+    asked = (message for message in reversed(context.messages) if message.role == "user")
+    return next((message.own_text or message.text for message in asked), "")
 
 
 def cut_to_fit(context: Context, prompt: Prompt, turn: Turn) -> Cut | None:
@@ -48,8 +68,16 @@ def cut_to_fit(context: Context, prompt: Prompt, turn: Turn) -> Cut | None:
 def context_built_event(
     context: Context, prompt: Prompt, tools: Sequence[HostedTool] = ()
 ) -> ContextBuilt:
-    sections = count_sections(context.messages, prompt.spans)
+    sections = (*_tool_sections(prompt), *count_sections(context.messages, prompt.spans))
     return ContextBuilt(sections, context.seen, tuple(tool.name for tool in tools) or UNSET)
+
+
+def _tool_sections(prompt: Prompt) -> Iterator[Section]:
+    """What the list of the tools takes, where the engine writes it."""
+    num_tokens = sum(span.num_tokens for span in prompt.spans if span.source == "tools")
+    if num_tokens:
+        num_chars = sum(len(tool.description) for tool in prompt.tools)
+        yield Section("tools", len(prompt.tools), num_chars, num_tokens)
 
 
 def prompt_encoded_event(context: Context, prompt: Prompt) -> PromptEncoded:

@@ -18,7 +18,8 @@ Expression = Annotated[str, Meta(max_length=MAX_CHARS, description="What to work
 @hosted_tool("calculator")
 async def calculate(call: Call, *, expression: Expression) -> str:
     """Works out arithmetic, percentages, powers, roots, functions and unit conversions exactly.
-    Examples: 1234.5 * 67; 15% of 80; sqrt(2) ^ 3; 5 ft 3 in in cm; 20 C in F; 90 km/h * 20 min."""
+    It knows the units: 12 miles in km; 5 ft 3 in in cm; 20 C in F; 90 km/h * 20 min.
+    Other examples: 1234.5 * 67; 15% of 80; sqrt(2) ^ 3."""
     shown = " ".join(expression.split())
     if len(shown) > MAX_SHOWN_CHARS:
         shown = shown[: MAX_SHOWN_CHARS - 1] + "…"

@@ -35,7 +35,8 @@ def make_calculate_date(now: Clock = time.time) -> HostedTool:
     @hosted_tool("time")
     async def calculate_date(call: Call, *, date: Day, add: Added = "", until: Until = "") -> str:
         """Tells the weekday of a date, adds time to it, or counts the days to another date.
-        Days until Christmas: date=today, until=2026-12-25. Age: date=1990-05-17, until=today."""
+        Days from 3 May to 9 June: date=3 May, until=9 June. Age: date=1990-05-17, until=today.
+        Three weeks after 3 May: date=3 May, add=3 weeks."""
         today = datetime.fromtimestamp(now(), zone_of(call.time_zone)).date()
         day = read_date(date, today)
         lines = []

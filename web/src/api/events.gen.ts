@@ -200,7 +200,7 @@ export interface Seen {
 	changed: ChangedMemory[];
 }
 
-export type Source = 'template' | 'system' | 'developer' | 'profile' | 'memory' | 'summary' | 'recalled' | 'file' | 'tool' | 'history' | 'user' | 'answer';
+export type Source = 'template' | 'system' | 'developer' | 'profile' | 'memory' | 'summary' | 'recalled' | 'file' | 'tools' | 'tool' | 'history' | 'user' | 'answer';
 
 export type Span = [source: Source, index: number, numTokens: number];
 

@@ -4,17 +4,23 @@ Without an embedder, or when it is down, shared words are compared instead: reca
 turn.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from hitsend.context.recall.exchanges import ExchangeRecall
 from hitsend.context.recall.memories import MemoryRecall
-from hitsend.context.recall.vector_search import VectorIndex
-from hitsend.engine import Embedder
+from hitsend.context.recall.vector_search import (
+    MAX_QUESTION_CHARS,
+    VectorIndex,
+    cosine,
+    with_timeout,
+)
+from hitsend.engine import Embedder, WordHashes
 from hitsend.store import Exchange, Memory, MessagePath, Store
 
 
 class Recall:
     def __init__(self, store: Store, embedder: Embedder | None, index: VectorIndex) -> None:
+        self._embedder = embedder
         self._memories = MemoryRecall(store, embedder, index)
         self._exchanges = ExchangeRecall(store, embedder, index)
 
@@ -51,3 +57,11 @@ class Recall:
         """Embeds some exchanges of the path that have no vector yet, oldest first. Returns whether
         more may be left."""
         return await self._exchanges.embed_some(conversation_id, user_id, path)
+
+    async def compare(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Returns how close in meaning each text is to the question, as a cosine. Nothing if there
+        are no vectors: shared words would say too little."""
+        if self._embedder is None or not texts or self._embedder.name == WordHashes.name:
+            return ()
+        vectors = await with_timeout(self._embedder.embed([question[:MAX_QUESTION_CHARS], *texts]))
+        return [cosine(vectors[0], one) for one in vectors[1:]] if vectors else ()

@@ -7,6 +7,7 @@ their source is searched again or evicted. This module does not know where vecto
 
 import asyncio
 import heapq
+import operator
 import sys
 from array import array
 from collections.abc import (
@@ -52,6 +53,11 @@ async def with_timeout(work: Awaitable[T]) -> T | None:
             return await work
     except (EngineDown, TimeoutError):
         return None
+
+
+def cosine(vector: bytes, other: bytes) -> float:
+    """Of two unit vectors."""
+    return float(sum(map(operator.mul, array("f", vector), array("f", other))))
 
 
 class Hit(msgspec.Struct, frozen=True):

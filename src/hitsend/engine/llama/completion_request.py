@@ -5,7 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from hitsend.engine.contract import Prompt
-from hitsend.messages import Sampling
+from hitsend.messages import Bias, Sampling
 
 T = TypeVar("T")
 
@@ -51,6 +51,7 @@ class _Request(msgspec.Struct, frozen=True, omit_defaults=True):
     logit_bias: tuple[tuple[int, float], ...] = ()
     n_probs: int = 0
     json_schema: msgspec.Raw | None = None
+    grammar: str | None = None
     cache_prompt: bool | None = None
     stream: bool = False
     return_tokens: bool = False
@@ -58,7 +59,9 @@ class _Request(msgspec.Struct, frozen=True, omit_defaults=True):
     response_fields: tuple[str, ...] = ()
 
 
-def completion_request(prompt: Prompt, sampling: Sampling, num_max_tokens: int) -> bytes:
+def completion_request(
+    prompt: Prompt, sampling: Sampling, num_max_tokens: int, grammar: str | None = None
+) -> bytes:
     """At temperature 0 the model's default repeat penalty does not apply, so that the most likely
     token is chosen."""
     defaults = DEFAULTS.get(prompt.model, GENERAL)
@@ -80,6 +83,34 @@ def completion_request(prompt: Prompt, sampling: Sampling, num_max_tokens: int) 
         logit_bias=sampling.logit_bias or (),
         n_probs=sampling.top_logprobs or 0,
         json_schema=None if schema is None else msgspec.Raw(schema.encode()),
+        grammar=grammar if schema is None else None,
+        cache_prompt=True,
+        stream=True,
+        return_tokens=True,
+        return_progress=True,
+    )
+    return msgspec.json.encode(request)
+
+
+class GuidedRequest(msgspec.Struct, frozen=True):
+    """A part of a tool call: its name, or its arguments."""
+
+    ids: tuple[int, ...]
+    grammar: str
+    num_max_tokens: int
+    bias: tuple[Bias, ...] = ()
+
+
+def guided_request(guided: GuidedRequest) -> bytes:
+    """Calls are greedy: a number that was written is copied, not sampled."""
+    request = _Request(
+        prompt=guided.ids,
+        n_predict=guided.num_max_tokens,
+        temperature=0.0,
+        repeat_penalty=1.0,
+        logit_bias=guided.bias,
+        n_probs=1,
+        grammar=guided.grammar,
         cache_prompt=True,
         stream=True,
         return_tokens=True,

@@ -32,6 +32,12 @@ from hitsend.engine.decoding import decode
 from hitsend.engine.idle_queue import IdleQueue, collect_text
 from hitsend.engine.llama.completion import can_enforce_schema, complete, prefill
 from hitsend.engine.llama.completion_request import completion_request, default_sampling
+from hitsend.engine.llama.guided_calls import (
+    REPLY_GRAMMAR,
+    GuidedCalls,
+    build_guide,
+    call_or_reply,
+)
 from hitsend.engine.llama.loaded_model import LoadedModel
 from hitsend.engine.llama.loaded_models import LoadedModels
 from hitsend.engine.models.catalogue import Catalogue
@@ -114,8 +120,12 @@ class LlamaEngine:
         async def encode(loaded: LoadedModel) -> Prompt:
             if tools and not loaded.template.can_call_tools:
                 raise Refused(f"{loaded.weights.title} cannot call tools.", param="tools")
-            encoded = await encoding.encode(loaded.template, messages, tools)
             name, num_window_tokens = loaded.weights.name, loaded.num_window_tokens
+            if tools and loaded.is_guided:
+                encoded = await encoding.encode_listed(loaded.template, messages, tools)
+                prompt = encoded.to_prompt(name, num_window_tokens, tools, rules)
+                return msgspec.structs.replace(prompt, guide=build_guide(messages, tools))
+            encoded = await encoding.encode(loaded.template, messages, tools)
             return encoded.to_prompt(name, num_window_tokens, tools, rules)
 
         return await self._retry_once(model, encode)
@@ -134,7 +144,8 @@ class LlamaEngine:
         self, prompt: Prompt, sampling: Sampling, lane: str = ""
     ) -> AsyncGenerator[GenerationStep, None]:
         requested_at = time.perf_counter()
-        sampling = constrain(sampling, prompt)
+        if prompt.guide is None:
+            sampling = constrain(sampling, prompt)
         with self._idle_queue.foreground():
             if not self._loaded_models.is_ready(prompt.model):
                 yield Delayed("loading")
@@ -163,14 +174,23 @@ class LlamaEngine:
     ) -> AsyncGenerator[GenerationStep, None]:
         """Runs in a slot that the caller holds: a search keeps it from request to request."""
 
-        def sample(resolved: Sampling) -> AsyncGenerator[GenerationStep, None]:
-            request = completion_request(prompt, resolved, num_max_tokens)
+        def run(request: bytes) -> AsyncGenerator[GenerationStep, None]:
             return self._complete(loaded, request, requested_at)
+
+        def sample(resolved: Sampling) -> AsyncGenerator[GenerationStep, None]:
+            grammar = REPLY_GRAMMAR if prompt.guide else None
+            return run(completion_request(prompt, resolved, num_max_tokens, grammar))
 
         def search() -> AsyncGenerator[GenerationStep, None]:
             return beam_search(self._beam_model(prompt), sampling, num_max_tokens, requested_at)
 
-        return loaded.prefiller.track(prompt, decode(prompt, sampling, sample, search))
+        def answer() -> AsyncGenerator[GenerationStep, None]:
+            return decode(prompt, sampling, sample, search)
+
+        if prompt.guide:
+            calls = GuidedCalls(prompt, prompt.guide, loaded.template, run, num_max_tokens)
+            return loaded.prefiller.track(prompt, call_or_reply(calls, answer))
+        return loaded.prefiller.track(prompt, answer())
 
     def _beam_model(self, prompt: Prompt) -> BeamModel:
         async def prefill_prompt() -> Prefilled:

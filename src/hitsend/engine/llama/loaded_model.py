@@ -27,6 +27,8 @@ BATCH_TOKENS = 128
 BINARY_BATCH_TOKENS = 512
 CACHE_MIB = 1024
 MAX_PING_S = 30
+GUIDED_BYTES = 2_500_000_000
+"""Models with smaller weights are guided when they call tools: see `guided_calls`."""
 
 
 class LoadedModel(Supervisor):
@@ -63,6 +65,10 @@ class LoadedModel(Supervisor):
     def template(self) -> Template:
         assert self._template, "requests wait until the model is ready"
         return self._template
+
+    @property
+    def is_guided(self) -> bool:
+        return self.weights.num_bytes < GUIDED_BYTES and self.template.has_call_tags
 
     async def _run_process(self) -> None:
         """Reading the vocabulary validates the file before llama.cpp opens it."""

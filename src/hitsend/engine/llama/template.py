@@ -27,6 +27,7 @@ class Properties(msgspec.Struct, frozen=True):
     """The fields of `/props` that are used."""
 
     default_generation_settings: _Window
+    chat_template: str = ""
     chat_template_caps: _Capabilities = _Capabilities()
 
 
@@ -39,10 +40,16 @@ class Template:
         self.tokenizer = tokenizer
         self._http = http
         self._capabilities = properties.chat_template_caps
+        self._source = properties.chat_template
 
     @property
     def can_call_tools(self) -> bool:
         return self._capabilities.supports_tools and self._capabilities.supports_tool_calls
+
+    @property
+    def has_call_tags(self) -> bool:
+        """Whether calls stand between `<tool_call>` tags, and no thoughts come before them."""
+        return "<tool_call>" in self._source and "<think>" not in self._source
 
     async def render(self, messages: Sequence[Json], tools: Sequence[object]) -> str:
         request = {"messages": messages} | ({"tools": tools} if tools else {})

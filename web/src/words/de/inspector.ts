@@ -30,6 +30,7 @@ export const inspector: Words['inspector'] = {
 		recalled: 'wieder gezeigt',
 		summary: 'Zusammenfassung',
 		file: 'Datei',
+		tools: 'Liste der Werkzeuge',
 		tool: 'Werkzeug',
 		history: 'Verlauf',
 		user: 'Nachricht',

@@ -29,6 +29,7 @@ export const inspector = {
 		recalled: 'recalled',
 		summary: 'summary',
 		file: 'file',
+		tools: 'list of tools',
 		tool: 'tool',
 		history: 'history',
 		user: 'user',
