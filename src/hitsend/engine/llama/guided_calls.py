@@ -278,7 +278,7 @@ class GuidedCalls:
         if not self._relevance:
             return ()
         weights = {await self._template.tokenize_text(name): self._weigh(name) for name in names}
-        return tuple(_spread(weights).items())
+        return tuple(spread_weights(weights).items())
 
     def _weigh(self, name: str) -> float:
         if not self._relevance:
@@ -313,7 +313,7 @@ class GuidedCalls:
         return Finished("length" if is_cut else "stop", self._usage)
 
 
-def _spread(weights: Mapping[tuple[int, ...], float]) -> dict[int, float]:
+def spread_weights(weights: Mapping[tuple[int, ...], float]) -> dict[int, float]:
     """Returns a bias for each token so that those of a name add up to its weight."""
     best: dict[tuple[int, ...], float] = {}
     for ids, weight in weights.items():

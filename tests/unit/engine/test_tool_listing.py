@@ -1,0 +1,35 @@
+"""Tools in few words."""
+
+from hitsend.engine.tool_listing import list_tools, read_parameters, reply_name
+from hitsend.messages import Tool
+
+TIMER = Tool(
+    "set_timer",
+    "Starts a timer.",
+    '{"type":"object","properties":{"label":{"enum":["tea",3]},"minutes":{"type":"number",'
+    '"description":"How long."},"at":{"anyOf":[{"type":"string"}]}},"required":["minutes"]}',
+)
+
+
+def test_a_tool_takes_a_line_and_one_for_each_argument() -> None:
+    assert (
+        "\nset_timer: Starts a timer.\n"
+        "    minutes (number): How long.\n"
+        "    label (one of tea, 3, optional)\n"
+        '    at ({"anyOf":[{"type":"string"}]}, optional)\n'
+        "reply: Answers"
+    ) in list_tools([TIMER])
+
+
+def test_required_arguments_come_first() -> None:
+    assert [one.name for one in read_parameters(TIMER)] == ["minutes", "label", "at"]
+
+
+def test_no_tool_has_the_name_of_the_reply() -> None:
+    tools = [Tool(name, "", "{}") for name in ("reply", "answer", "say", "reply_0")]
+    assert reply_name(tools) == "reply_1"
+
+
+def test_a_schema_that_is_none_has_no_arguments() -> None:
+    assert read_parameters(Tool("a", "", "3")) == []
+    assert read_parameters(Tool("a", "", '{"properties": [1], "required": "x"}')) == []
