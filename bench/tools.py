@@ -29,7 +29,7 @@ from bench.load import Target
 from bench.machine import Figure
 
 MODEL = "qwen2.5-coder-1.5b"
-NUM_MAX_TOKENS = 200
+NUM_MAX_TOKENS = 160
 WINDOW_TOKENS = 8192
 INSTRUCTIONS = "You are a helpful assistant. Answer in Markdown, clearly and briefly."
 HERE = Path(__file__).parent

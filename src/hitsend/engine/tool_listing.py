@@ -21,6 +21,11 @@ REPLY = (
 )
 EXAMPLES = """
 
+To call one, write:
+<tool_call>
+{{"name": "<tool>", "arguments": {{…}}}}
+</tool_call>
+
 Call a tool only if the message asks for something that needs it. To answer in words, from what \
 you know, call {name}:
 "Hello!" → {{"name": "{name}"}}

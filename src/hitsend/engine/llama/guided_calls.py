@@ -22,9 +22,9 @@ from hitsend.engine.contract import (
     Prefilled,
     Prompt,
 )
+from hitsend.engine.encoding import ChatTemplate
 from hitsend.engine.grounding import Said, drop_copied, is_grounded
 from hitsend.engine.llama.completion_request import GuidedRequest, guided_request
-from hitsend.engine.llama.template import Template
 from hitsend.engine.tool_grammar import arguments_grammar, name_grammar
 from hitsend.engine.tool_listing import reply_name
 from hitsend.messages import UNKNOWN_ID, Bias, Message, Text, Token, Tool, ToolResult, Usage
@@ -102,7 +102,12 @@ class GuidedCalls:
     """The calls of one round of an answer. It has none if the model chose to reply."""
 
     def __init__(
-        self, prompt: Prompt, guide: CallGuide, template: Template, run: Run, num_max_tokens: int
+        self,
+        prompt: Prompt,
+        guide: CallGuide,
+        template: ChatTemplate,
+        run: Run,
+        num_max_tokens: int,
     ) -> None:
         self.has_called = False
         self.prefilled: Prefilled | None = None
@@ -205,7 +210,7 @@ class GuidedCalls:
                 async for step in steps:
                     if isinstance(step, Generated):
                         text += step.text
-                        logprobs += [one.logprob or 0.0 for one in step.tokens if one.logprob]
+                        logprobs += [one.logprob or 0.0 for one in step.tokens]
                     elif isinstance(step, Prefilled) and self.prefilled is None:
                         self.prefilled = step
                         yield step

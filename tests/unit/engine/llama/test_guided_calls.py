@@ -26,16 +26,23 @@ def tool(name: str, *required: str) -> Tool:
 TOOLS = (tool("get_time", "place"), tool("get_weather", "place"), tool("send", "text"))
 
 
+class Request(msgspec.Struct):
+    prompt: tuple[int, ...]
+    grammar: str
+    temperature: float
+    logit_bias: tuple[tuple[int, float], ...] = ()
+
+
 class Model:
     """Answers each request with the next text. A text may come with the log probability of its
     first token and of the others."""
 
     def __init__(self, *texts: str | tuple[str, float, float]) -> None:
         self.texts = list(texts)
-        self.requests: list[dict[str, object]] = []
+        self.requests: list[Request] = []
 
     async def run(self, request: bytes) -> AsyncGenerator[GenerationStep, None]:
-        self.requests.append(msgspec.json.decode(request, type=dict[str, object]))
+        self.requests.append(msgspec.json.decode(request, type=Request))
         text, *logprobs = one if isinstance(one := self.texts.pop(0), tuple) else (one, -0.1, -0.1)
         yield Prefilled(3, 4, 0.0, 5.0)
         tokens = [
@@ -82,10 +89,10 @@ async def test_a_call_is_a_name_and_then_its_arguments() -> None:
     model = Model('get_time"', ' {"place": "Rome"}}', "")
     steps = await run_calls(model, "What time is it in Rome?")
     assert calls_of(steps) == [("get_time", {"place": "Rome"})]
-    prompts = ["".join(map(chr, one["prompt"])) for one in model.requests]  # type: ignore[attr-defined]
+    prompts = ["".join(map(chr, one.prompt)) for one in model.requests]
     assert prompts[0].endswith('<tool_call>\n{"name": "')
     assert prompts[1].endswith('<tool_call>\n{"name": "get_time", "arguments":')
-    assert all(one["temperature"] == 0 for one in model.requests)
+    assert all(one.temperature == 0 for one in model.requests)
 
 
 async def test_a_reply_is_an_answer_in_words_and_the_prompt_is_read_once() -> None:
@@ -123,7 +130,7 @@ async def test_another_tool_replaces_one_whose_arguments_are_invented() -> None:
     )
     steps = await run_calls(model, "Send me the weather of Rome")
     assert calls_of(steps) == [("get_weather", {"place": "Rome"})]
-    assert "send" not in str(model.requests[2]["grammar"])
+    assert "send" not in model.requests[2].grammar
 
 
 async def test_an_invented_call_stays_if_no_other_is_likely() -> None:
@@ -140,7 +147,7 @@ async def test_a_name_whose_end_is_unlikely_is_compared_with_another() -> None:
 async def test_a_call_is_made_where_there_has_to_be_one() -> None:
     model = Model('get_time"', ' {"place": "Rome"}}', "")
     await run_calls(model, "Rome", AnswerRules(must_call=True))
-    assert "reply" not in str(model.requests[0]["grammar"])
+    assert "reply" not in model.requests[0].grammar
 
 
 async def test_examples_of_the_description_are_left_out() -> None:
@@ -166,14 +173,13 @@ async def test_a_call_that_reaches_the_limit_is_dropped() -> None:
 async def test_special_tokens_in_arguments_stay_text() -> None:
     model = Model('send"', ' {"text": "#1"}}', "")
     await run_calls(model, "Send #1")
-    [ids] = [one["prompt"] for one in model.requests[2:]]
-    assert ord("#") in ids  # type: ignore[operator]
+    assert ord("#") in model.requests[2].prompt
 
 
 async def test_tools_close_to_the_question_are_likelier() -> None:
     model = Model('reply"')
     await run_calls(model, "Hello", relevance=[0.5, 0.25, 0.0])
-    bias = dict(model.requests[0]["logit_bias"])  # type: ignore[call-overload]
+    bias = dict(model.requests[0].logit_bias)
     assert bias[ord("g")] > 0
     assert bias[ord("w")] < 0
 
