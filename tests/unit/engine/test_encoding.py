@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.engine.encoding import encode
+from hitsend.engine.encoding import encode, encode_listed
 from hitsend.engine.message_json import Json
 from hitsend.errors import Refused
 from hitsend.events import Span
@@ -168,3 +168,21 @@ async def test_the_spans_of_a_partial_answer_are_exact(question: str, partial: s
     encoded = await encode(CharacterTemplate(), messages)
     assert sum(span.num_tokens for span in encoded.spans) == len(encoded.ids)
     assert text_of(encoded.ids[-len(partial) :]) == partial
+
+
+async def test_listed_tools_stand_in_the_system_message() -> None:
+    tool = Tool("wave", "Waves # a hand.", "{}")
+    system = Message("system", (Text("Be kind."),), "system")
+    encoded = await encode_listed(CharacterTemplate(), [system, user("Hi")], [tool])
+    text = text_of(encoded.ids)
+    assert text.index("Be kind.") < text.index("wave: Waves # a hand.") < text.index("Hi")
+    listed = [span for span in encoded.spans if span.source == "tools"]
+    assert [span.index for span in listed] == [0]
+
+
+async def test_tools_are_listed_without_a_system_message_too() -> None:
+    encoded = await encode_listed(CharacterTemplate(), [user("Hi")], [Tool("wave", "", "{}")])
+    assert "wave" in text_of(encoded.ids)
+    indexes = {span.source: span.index for span in encoded.spans}
+    assert indexes["user"] == 0
+    assert indexes["tools"] == -1

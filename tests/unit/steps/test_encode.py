@@ -1,14 +1,20 @@
 """A context that fits is sent whole; else the oldest exchanges are dropped, or it is refused."""
 
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitsend.context.recall import ExactSearch, Recall
 from hitsend.context.window import NO_CUT, Context, Cut, ShownExchange
-from hitsend.engine import Prompt, ScriptedEngine
+from hitsend.engine import Prompt, ScriptedEngine, WordHashes
+from hitsend.engine.contract import CallGuide
 from hitsend.errors import PromptTooLong
-from hitsend.messages import Message, Sampling, Seen, Text
+from hitsend.events import Section, Span
+from hitsend.messages import FREE, AnswerRules, Message, Sampling, Seen, Text, Tool
 from hitsend.send import Send, Turn
 from hitsend.steps.encode import (
     context_built_event,
@@ -16,8 +22,23 @@ from hitsend.steps.encode import (
     encode_prompt,
     prompt_encoded_event,
 )
+from hitsend.store import Store
+from hitsend.tools import Call, CallResult, HostedTool
 
 SYSTEM = Message("system", (Text("be kind"),), "system")
+
+
+class Meanings(WordHashes):
+    """Stands for a model of meanings."""
+
+    name = "meanings"
+
+
+@pytest.fixture
+async def store(tmp_path: Path, copy_database: Callable[[Path], Path]) -> AsyncIterator[Store]:
+    store = await Store.open(copy_database(tmp_path / "data"))
+    yield store
+    await store.close()
 
 
 def turn(
@@ -159,3 +180,48 @@ async def test_instructions_and_the_message_are_kept_whatever_came_before(
     assert (prompt.messages[0], prompt.messages[-1]) == (SYSTEM, whole.question[0])
     assert prompt.num_tokens + min(max_tokens, 75) <= 300
     assert shown.exchanges == exchanges[len(exchanges) - len(shown.exchanges) :]
+
+
+class GuidingEngine(ScriptedEngine):
+    """Lists tools in its prompts, as the local engine does for small models."""
+
+    async def encode(
+        self,
+        model: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        rules: AnswerRules = FREE,
+    ) -> Prompt:
+        prompt = await super().encode(model, messages, tools, rules)
+        guide = CallGuide(("hi",), "reply") if tools else None
+        spans = (Span("tools", 0, 70), *prompt.spans)
+        return msgspec.structs.replace(prompt, guide=guide, tools=tuple(tools), spans=spans)
+
+
+async def run_nothing(call: Call, arguments: str) -> CallResult:
+    return CallResult("done")
+
+
+def hosted(name: str, description: str) -> HostedTool:
+    return HostedTool(spec=Tool(name, description, "{}"), feature="f", run=run_nothing)
+
+
+async def test_a_guide_knows_how_close_each_tool_is(store: Store) -> None:
+    recall = Recall(store, Meanings(), ExactSearch())
+    tools = [hosted("set_timer", "Starts a timer."), hosted("get_weather", "Tells the weather.")]
+    question = (Message("user", (Text("How is the weather?"),), "user"),)
+    shown = context(0, 0, question)
+    prompt = await encode_prompt(shown, turn(), GuidingEngine(), tools, recall)
+    assert prompt.guide
+    timer, weather = prompt.guide.relevance
+    assert timer < weather
+    event = context_built_event(shown, prompt, tools)
+    assert event.sections[0] == Section("tools", 2, 33, 70)
+
+
+async def test_a_model_is_not_guided_past_a_tool_that_a_note_tells_it() -> None:
+    tools = [hosted("calculate", "Works out."), hosted("remember", "")]
+    shown = context(0, 0, build_question(3))
+    prompt = await encode_prompt(shown, turn(), GuidingEngine(), tools)
+    assert [tool.name for tool in prompt.tools] == ["calculate"]
+    assert prompt.guide is None
