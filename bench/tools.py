@@ -1,7 +1,7 @@
 """How often a model calls the right tool with the right arguments: through hitsend, and through the
 engine's own `tools` parameter.
 
-    python -m bench.tools [--set test] [--kinds none one two row] [--limit 5] [--ours] [--alone]
+    python -m bench.tools [--set test] [--kinds none one two row] [--every 2] [--ours] [--alone]
 
 The tools are in tools.toml, the prompts in tools_test.toml and tools_tuning.toml, which say what
 counts as right. No tool runs: a call gets the result that its prompt gives. Greedy decoding.
@@ -30,6 +30,8 @@ from bench.machine import Figure
 
 MODEL = "qwen2.5-coder-1.5b"
 NUM_MAX_TOKENS = 160
+NUM_NONE_TOKENS = 40
+"""Where no call is needed, the beginning of an answer is enough."""
 WINDOW_TOKENS = 8192
 INSTRUCTIONS = "You are a helpful assistant. Answer in Markdown, clearly and briefly."
 HERE = Path(__file__).parent
@@ -146,7 +148,7 @@ def find_problem(prompt: BenchPrompt, replies: Sequence[Reply], tools: Tools) ->
 
 def _find_problem(right: Sequence[Call], reply: Reply, tools: Tools) -> str:
     if not right:
-        return "needless call" if reply.calls else ""
+        return "" if reply.text.strip() and not reply.calls else "needless call"
     if not reply.calls:
         return "call cut or malformed" if reply.is_cut else "no call"
     left = list(reply.calls)
@@ -270,7 +272,10 @@ async def ask(side: Side, prompt: BenchPrompt, tools: Tools) -> Row:
     started_at = time.perf_counter()
     num_prompt_tokens = 0
     while True:
-        reply, message, num_prompt_tokens = await complete(side.target, messages, tools)
+        num_max_tokens = NUM_NONE_TOKENS if prompt.kind == "none" else NUM_MAX_TOKENS
+        reply, message, num_prompt_tokens = await complete(
+            side.target, messages, tools, num_max_tokens
+        )
         replies.append(reply)
         is_over = len(replies) > len(prompt.results) or find_problem(prompt, replies, tools)
         if is_over:
@@ -292,14 +297,14 @@ async def ask(side: Side, prompt: BenchPrompt, tools: Tools) -> Row:
 
 
 async def complete(
-    target: Target, messages: Sequence[dict[str, Any]], tools: Tools
+    target: Target, messages: Sequence[dict[str, Any]], tools: Tools, num_max_tokens: int
 ) -> tuple[Reply, dict[str, Any], int]:
     body = {
         "model": target.model,
         "messages": messages,
         "tools": [tool.definition for tool in tools.values()],
         "temperature": 0,
-        "max_tokens": NUM_MAX_TOKENS,
+        "max_tokens": num_max_tokens,
     }
     headers = {"authorization": f"Bearer {target.key}"}
     _, done = await launch.call(target.url, "POST", target.path, body, headers)
@@ -368,7 +373,9 @@ async def run(args: argparse.Namespace, weights: Path) -> list[Row]:
     prompts = [
         prompt
         for kind in args.kinds
-        for prompt in [one for one in read_prompts(args.set) if one.kind == kind][: args.limit]
+        for prompt in [one for one in read_prompts(args.set) if one.kind == kind][
+            args.first : args.limit : args.every
+        ]
     ]
     rows: list[Row] = []
     settings = {
@@ -395,6 +402,8 @@ def main() -> None:
     parser.add_argument("--set", choices=("test", "tuning"), default="test")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--limit", type=int, default=None, help="so many prompts of each kind")
+    parser.add_argument("--every", type=int, default=1, help="each second, or third prompt")
+    parser.add_argument("--first", type=int, default=0, help="begin with this prompt of each kind")
     parser.add_argument("--streams", type=int, default=1, help="prompts at once")
     parser.add_argument("--ours", action="store_true", help="only through hitsend")
     parser.add_argument("--alone", action="store_true", help="only the engine by itself")

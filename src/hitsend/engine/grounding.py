@@ -59,12 +59,16 @@ class Said:
 
 
 def is_grounded(tool: Tool, arguments: Mapping[str, object], said: Said) -> bool:
-    """Whether all numbers of the required arguments, and most of their words, were said."""
+    """Whether all numbers of the required arguments, and most of their words, were said, and
+    nothing is an example of the tool's description."""
     texts = [
         _text_of(arguments[one.name])
         for one in read_parameters(tool)
         if one.is_required and one.name in arguments and "enum" not in one.schema
     ]
+    description = fold(describe_for_search(tool) + tool.parameters)
+    if any(_has_digit(text) and _is_copied(text, description, said) for text in texts):
+        return False
     words = [word for text in texts if len(text) <= MAX_CHARS for word in _telling_words(text)]
     if any(_has_digit(word) and not said.has_word(word) for word in words):
         return False

@@ -75,3 +75,9 @@ def test_examples_from_the_description_are_left_out() -> None:
 
 def test_empty_optional_arguments_are_left_out() -> None:
     assert drop_copied(NOTE, {"text": "", "label": ""}, Said([])) == {"text": ""}
+
+
+def test_an_example_of_the_description_is_invented_even_if_its_number_was_said() -> None:
+    dates = Tool("calculate_date", "For example: 3 May.", NOTE.parameters)
+    assert not is_grounded(dates, {"text": "3 May"}, Said(["Calculate 3 ^ 9"]))
+    assert is_grounded(dates, {"text": "3 May"}, Said(["Which day is 3 May?"]))
