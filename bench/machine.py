@@ -140,5 +140,5 @@ def report(
         "figures": [asdict(figure) | {"is_met": figure.is_met} for figure in figures],
     }
     path = ROOT / "bench" / "results" / machine.revision / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(shape, indent=2) + "\n")
