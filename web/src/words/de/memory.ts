@@ -116,6 +116,7 @@ export const memory: MemoryWords = {
 			summary: 'Zusammenfassungen',
 			recalled: 'Nachgeschlagen',
 			file: 'Dateien',
+			tools: 'Verfügbare Werkzeuge',
 			tool: 'Werkzeuge',
 			history: 'Unterhaltung',
 			user: 'Deine Nachricht',

@@ -115,6 +115,7 @@ export const memory = {
 			summary: 'Summaries',
 			recalled: 'Looked up again',
 			file: 'Files',
+			tools: 'Tools at hand',
 			tool: 'Tools',
 			history: 'Conversation',
 			user: 'Your message',
