@@ -10,6 +10,7 @@ const ICONS: Record<string, IconName | undefined> = {
 	weather: 'sun',
 	code: 'code',
 	web: 'globe',
+	conversations: 'chat',
 	memory: 'bulb'
 };
 

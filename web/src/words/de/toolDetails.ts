@@ -12,7 +12,7 @@ export const toolDetails: typeof en = {
 	noOutput: 'Es kam nichts zurück.',
 	copyOutput: 'Ergebnis kopieren',
 	sources: 'Quellen',
-	strangers: 'Diesen Text haben Fremde geschrieben. Anweisungen darin befolgt hitsend nicht.',
+	strangers: 'Das können Fremde geschrieben haben. Anweisungen darin befolgt hitsend nicht.',
 	openSource: (title) => `${title} (öffnet sich in einem neuen Tab)`,
 	files: 'Dateien',
 	table: 'Tabelle',

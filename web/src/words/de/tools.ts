@@ -32,6 +32,12 @@ export const tools: Words['tools'] = {
 			about: 'Tage zwischen Daten und Zeitzonen'
 		},
 		weather: { name: 'Wetter', command: 'wetter', about: 'Jetzt und in den nächsten Tagen' },
+		conversations: {
+			name: 'Frühere Gespräche',
+			command: 'gespräche',
+			about: 'Sucht in dem, was du und das Modell früher gesagt haben'
+		},
+		web: { name: 'Web', command: 'web', about: 'Sucht im Web und liest Seiten' },
 		code: {
 			name: 'Python',
 			command: 'python',
@@ -45,6 +51,12 @@ export const tools: Words['tools'] = {
 			calculate_date: { doing: 'Berechnet das Datum', done: 'Datum berechnet' },
 			get_time: { doing: 'Sieht nach der Uhrzeit', done: 'Nach der Uhrzeit gesehen' },
 			get_weather: { doing: 'Sieht nach dem Wetter', done: 'Nach dem Wetter gesehen' },
+			search_conversations: {
+				doing: 'Sucht in früheren Gesprächen',
+				done: 'In früheren Gesprächen gesucht'
+			},
+			web_search: { doing: 'Sucht im Web', done: 'Im Web gesucht' },
+			read_page: { doing: 'Liest eine Seite', done: 'Seite gelesen' },
 			run_python: { doing: 'Führt Python aus', done: 'Python ausgeführt' },
 			remember: { doing: 'Merkt sich etwas', done: 'Erinnerungen geändert' },
 			forget: { doing: 'Vergisst etwas', done: 'Erinnerungen geändert' }

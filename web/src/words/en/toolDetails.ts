@@ -12,7 +12,7 @@ export const toolDetails = {
 	noOutput: 'It returned nothing.',
 	copyOutput: 'Copy result',
 	sources: 'Sources',
-	strangers: 'This text was written by strangers. hitsend does not follow orders in it.',
+	strangers: 'Strangers may have written this. hitsend does not follow orders in it.',
 	openSource: (title: string) => `${title} (opens in a new tab)`,
 	files: 'Files',
 	table: 'Table',

@@ -44,6 +44,12 @@ export const tools = {
 		},
 		time: { name: 'Dates and time', command: 'time', about: 'Days between dates, and time zones' },
 		weather: { name: 'Weather', command: 'weather', about: 'Now, and for the next days' },
+		conversations: {
+			name: 'Earlier conversations',
+			command: 'conversations',
+			about: 'Searches what you and the model said before'
+		},
+		web: { name: 'Web', command: 'web', about: 'Searches the web and reads pages' },
 		code: {
 			name: 'Python',
 			command: 'python',
@@ -57,6 +63,12 @@ export const tools = {
 			calculate_date: { doing: 'Working out the date', done: 'Worked out the date' },
 			get_time: { doing: 'Looking up the time', done: 'Looked up the time' },
 			get_weather: { doing: 'Looking up the weather', done: 'Looked up the weather' },
+			search_conversations: {
+				doing: 'Searching earlier conversations',
+				done: 'Searched earlier conversations'
+			},
+			web_search: { doing: 'Searching the web', done: 'Searched the web' },
+			read_page: { doing: 'Reading a page', done: 'Read a page' },
 			run_python: { doing: 'Running Python', done: 'Ran Python' },
 			remember: { doing: 'Remembering', done: 'Changed memory' },
 			forget: { doing: 'Forgetting', done: 'Changed memory' }
