@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, expect
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from tests.browser.axe import accessibility_problems
+from tests.browser.test_tools import call_line, script, turn_on
 from tests.browser.world import ROOT, Person, Server
 from tests.mcp_servers.everyday import build_server, serve
 from tests.mcp_servers.sign_in import Authority, Wall
@@ -56,6 +57,26 @@ def test_an_administrator_adds_a_program(ada: Person) -> None:
     expect(only_reads).to_be_checked()
     settings.get_by_text("Log", exact=True).click()
     expect(settings.get_by_role("region", name="Log")).to_contain_text("connected")
+
+
+def test_a_tool_of_a_server_is_used_in_a_chat_after_asking(ada: Person) -> None:
+    add_program(ada)
+    ada.page.keyboard.press("Escape")
+    turn_on(ada, "Odd")
+    ada.say(script(call_line("odd_echo", text="from the server"), "It said so."))
+    card = ada.page.get_by_role("region", name=re.compile("^Allow "))
+    expect(card).to_contain_text("Odd")
+    expect(card).to_contain_text("from the server")
+    card.get_by_role("button", name="Allow once").click()
+    ada.wait_for_answer()
+    expect(ada.answers.last).to_contain_text("It said so.")
+    line = ada.answers.last.get_by_role("button", name=re.compile("echo"))
+    line.click()
+    expect(ada.answers.last).to_contain_text("from the server")
+    settings = open_servers(ada)
+    settings.get_by_role("button", name="Show Odd").click()
+    settings.get_by_text("Recent calls", exact=True).click()
+    expect(settings.get_by_text(re.compile("^done · .* · ada"))).to_be_visible()
 
 
 def test_a_changed_tool_is_looked_at_and_confirmed(ada: Person, tmp_path: Path) -> None:
