@@ -22,7 +22,7 @@ from tests.server.world import message
 NUM_STREAMS = 6
 DISK_BYTES = 80_000_000
 SLOW = "!script tokens=150 pace=10ms"
-LONG = "!script tokens=1500 pace=10ms"
+LONG = "!script tokens=800 pace=10ms"
 
 
 class Full(NamedTuple):
@@ -136,7 +136,7 @@ async def test_on_a_really_full_disk_everyone_learns_why_and_answers_wait(
     key, received = await key_in(small_disk), CharacterCount(enough=200)
     history = History.of(LONG, received)
     async with (
-        asyncio.timeout(60),
+        asyncio.timeout(100),
         serve_process(small_disk) as served,
         served.as_user(key) as http,
     ):
