@@ -13,7 +13,7 @@ from hitsend.engine import Catalogue, Generated, LlamaEngine, ToolCallParser
 from hitsend.messages import Message, Sampling, Text, Tool, ToolCall, ToolResult
 from hitsend.settings import Settings
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 BRIEF = Sampling(temperature=0, max_tokens=60)
 LIMIT_S = 300
