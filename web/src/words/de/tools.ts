@@ -34,7 +34,7 @@ export const tools: Words['tools'] = {
 		weather: { name: 'Wetter', command: 'wetter', about: 'Jetzt und in den nächsten Tagen' },
 		conversations: {
 			name: 'Frühere Gespräche',
-			command: 'gespräche',
+			command: 'verlauf',
 			about: 'Sucht in dem, was du und das Modell früher gesagt haben'
 		},
 		web: { name: 'Web', command: 'web', about: 'Sucht im Web und liest Seiten' },

@@ -46,7 +46,7 @@ export const tools = {
 		weather: { name: 'Weather', command: 'weather', about: 'Now, and for the next days' },
 		conversations: {
 			name: 'Earlier conversations',
-			command: 'conversations',
+			command: 'history',
 			about: 'Searches what you and the model said before'
 		},
 		web: { name: 'Web', command: 'web', about: 'Searches the web and reads pages' },
