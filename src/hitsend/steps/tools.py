@@ -140,7 +140,7 @@ class ToolLoop:
             results = await running
         finally:
             running.cancel()
-            await asyncio.wait([running])
+            await asyncio.gather(running, return_exceptions=True)
         crash_here("tools-ended")
         self._add_results(answer, results)
 
