@@ -7,11 +7,12 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager, closing, suppress
 from threading import Thread
 
+import httpx2
 import pytest
 import trustme
 from playwright.sync_api import Browser, expect
 from tests.browser.test_delivery import Sockets, check_answer_complete
-from tests.browser.world import Person, Server
+from tests.browser.world import PASSWORD, Person, Server
 
 BEHIND = {"HITSEND_ALLOWED_HOSTS": "localhost", "HITSEND_TRUSTED_PROXIES": "127.0.0.1"}
 
@@ -90,6 +91,10 @@ async def _pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
 
 @pytest.fixture
 def proxy(server: Server) -> Iterator[TlsProxy]:
+    """In front of a server with the account `ada`, which was made on its own machine."""
+    account = {"name": "ada", "password": PASSWORD}
+    made = httpx2.post(f"{server.url}/backend-api/accounts/first", json=account)
+    assert made.is_success
     server.stop()
     server.settings = BEHIND
     server.start()
@@ -104,7 +109,7 @@ def test_answers_and_live_updates_work_behind_a_tls_proxy(
     with closing(browser.new_context(ignore_https_errors=True)) as context:
         ada, tab = (Person(context.new_page(), server) for _ in range(2))
         ada.visit()
-        ada.create_account("ada")
+        ada.sign_in("ada")
         assert [cookie["secure"] for cookie in context.cookies()] == [True]
 
         sockets = Sockets(tab)

@@ -10,7 +10,7 @@ import pytest_asyncio
 from tests.engine.answer import user
 
 from hitsend.engine import Catalogue, Generated, LlamaEngine, ToolCallParser
-from hitsend.messages import Message, Sampling, Text, Tool, ToolCall
+from hitsend.messages import Message, Sampling, Text, Tool, ToolCall, ToolResult
 from hitsend.settings import Settings
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
@@ -69,6 +69,18 @@ async def test_a_greeting_is_answered_in_words(guided: LlamaEngine) -> None:
     text, calls = await ask(guided, user("Good evening!"))
     assert calls == []
     assert text
+
+
+async def test_the_result_of_a_call_is_told_in_words(guided: LlamaEngine) -> None:
+    call = ToolCall("call_1", "get_weather", '{"place": "Rome"}')
+    text, calls = await ask(
+        guided,
+        user("What is the weather in Rome?"),
+        Message("assistant", (call,)),
+        Message("tool", (ToolResult("call_1", "Rome: 21 degrees, sunny"),), "tool"),
+    )
+    assert calls == []
+    assert "21" in text
 
 
 async def test_the_list_of_the_tools_is_counted(guided: LlamaEngine) -> None:

@@ -31,6 +31,10 @@ from hitsend.messages import (
     part_source,
 )
 
+ANSWER_NOW = (
+    "Now answer my question in words, with this result, or call another tool if you need one."
+)
+
 
 class ChatTemplate(Protocol):
     """A model's chat template and tokenizer."""
@@ -107,16 +111,30 @@ async def encode(
 async def encode_listed(
     template: ChatTemplate, messages: Sequence[Message], tools: Sequence[Tool]
 ) -> EncodedPrompt:
-    """Lists the tools in the system message, in our words instead of the template's."""
+    """Lists the tools in the system message, in our words instead of the template's. After the
+    result of a call the model is told to answer with it: else it thanks for it, or calls again."""
     listing = Text(list_tools(tools), "tools")
-    first, *others = messages
+    first, *others = _ask_for_answer(messages)
     if first.role == "system":
         listed = Message(first.role, (*first.parts, listing), first.source)
         return await encode(template, (listed, *others))
     system = Message("system", (Text("You are a helpful assistant."), listing), "template")
-    encoded = await encode(template, (system, *messages))
+    encoded = await encode(template, (system, first, *others))
     spans = [Span(one.source, max(one.index - 1, -1), one.num_tokens) for one in encoded.spans]
     return EncodedPrompt(encoded.ids, tuple(spans))
+
+
+def _ask_for_answer(messages: Sequence[Message]) -> Sequence[Message]:
+    *before, last = messages
+    if last.role != "tool":
+        return messages
+    told = [
+        msgspec.structs.replace(part, output=f"{part.output}\n\n{ANSWER_NOW}")
+        if isinstance(part, ToolResult)
+        else part
+        for part in last.parts
+    ]
+    return (*before, msgspec.structs.replace(last, parts=tuple(told)))
 
 
 def split_partial_answer(messages: Sequence[Message]) -> tuple[Sequence[Message], Message | None]:

@@ -3,6 +3,7 @@ them. Start at `Accounts`; each kind of credential has its own file."""
 
 from functools import partial
 
+from cachetools import LRUCache
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, Row, delete, func, select, update
 
@@ -31,7 +32,7 @@ from hitsend.store.erase_in_batches import (
 )
 from hitsend.store.groups import check_group
 from hitsend.store.invites import Invites
-from hitsend.store.keys import Keys
+from hitsend.store.keys import MAX_TOUCHES, Keys
 from hitsend.store.password_resets import replace_password
 from hitsend.store.rows import AccountItem, AccountRole
 from hitsend.store.schema import api_keys, conversations, sessions, turns, users
@@ -75,7 +76,7 @@ ACCOUNT_ITEM = select(
 class Accounts(Users, Sessions, Keys, Invites):
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._keys_being_touched = set()
+        self._key_touches = LRUCache(MAX_TOUCHES)
 
     @reads
     def list_accounts(self, connection: Connection) -> list[AccountItem]:

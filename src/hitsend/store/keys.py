@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
 
+from cachetools import LRUCache
 from msgspec import structs
 from sqlalchemy import (
     ColumnElement,
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 TOUCH_S = 60.0
 """Accuracy of `last_used_at`. An exact time would be a write per request."""
+MAX_TOUCHES = 10_000
 
 KEY_COLUMNS = (
     api_keys.c.id,
@@ -57,8 +59,9 @@ FIND_KEY = Prepared(
 
 class Keys:
     _database: Database
-    _keys_being_touched: set[str]
-    """Concurrent requests with a key note its use once."""
+    _key_touches: LRUCache[str, float]
+    """When the use of a key was last noted, by its id. Concurrent requests note it once, also one
+    that read the key before another's note was stored."""
 
     @writes
     def create_key(
@@ -106,16 +109,16 @@ class Keys:
 
     async def _touch(self, key: ApiKey) -> None:
         now = self._database.now()
-        if now - (key.last_used_at or 0.0) < TOUCH_S or key.id in self._keys_being_touched:
+        noted_at = max(key.last_used_at or 0.0, self._key_touches.get(key.id, 0.0))
+        if now - noted_at < TOUCH_S:
             return
-        self._keys_being_touched.add(key.id)
+        self._key_touches[key.id] = now
         query = update(api_keys).where(api_keys.c.id == key.id).values(last_used_at=now)
         try:
             await self._database.write(lambda connection: connection.execute(query).close())
         except StoreDown as error:  # the request itself is fine
             log.warning("The use of a key could not be recorded: %s", error.message)
-        finally:
-            self._keys_being_touched.discard(key.id)
+            self._key_touches.pop(key.id, None)
 
     @reads
     def list_keys(self, connection: Connection, user_id: str) -> list[ApiKey]:
