@@ -86,7 +86,7 @@ class HttpClient:
     async def request(self, method: str, path: str, body: bytes = b"") -> Response:
         """Sends the request again where the connection closed without a response: it must not start
         an answer."""
-        connection = await self._send_twice(method, path, body)
+        connection = await self._send_twice(method, path, body, self._silence_s)
         try:
             pieces, num_bytes = [], 0
             while piece := await connection.read():
@@ -100,15 +100,19 @@ class HttpClient:
 
     @asynccontextmanager
     async def stream(
-        self, method: str, path: str, body: bytes = b""
+        self, method: str, path: str, body: bytes = b"", *, starts_answer: bool = True
     ) -> AsyncGenerator["ResponseStream", None]:
-        """The request is sent once: an engine that hangs up may have begun to answer it. Leaving
-        the block before the end of the response closes the connection, which makes the engine stop
-        generating."""
+        """A request that starts an answer is sent once: an engine that hangs up may have begun with
+        it. Leaving the block before the end of the response closes the connection, which makes the
+        engine stop generating."""
         first_silence_s = self._silence_s if self._num_streams else self._first_silence_s
         self._num_streams += 1
         try:
-            connection = await self._send(method, path, body, first_silence_s, must_be_open=True)
+            if starts_answer:
+                sending = self._send(method, path, body, first_silence_s, must_be_open=True)
+            else:
+                sending = self._send_twice(method, path, body, first_silence_s)
+            connection = await sending
             try:
                 yield connection
             finally:
@@ -120,12 +124,14 @@ class HttpClient:
         while self._idle:
             self._idle.pop().abort()
 
-    async def _send_twice(self, method: str, path: str, body: bytes) -> "_Connection":
+    async def _send_twice(
+        self, method: str, path: str, body: bytes, first_silence_s: float
+    ) -> "_Connection":
         try:
-            return await self._send(method, path, body, self._silence_s)
+            return await self._send(method, path, body, first_silence_s)
         except _NoResponse:
             self.close()  # the other idle connections are as old
-            return await self._send(method, path, body, self._silence_s)
+            return await self._send(method, path, body, first_silence_s)
 
     async def _send(
         self,

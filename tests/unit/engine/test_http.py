@@ -307,6 +307,13 @@ async def test_other_requests_are_sent_again_where_the_connection_closed() -> No
         assert ghost.num_requests == 3
 
 
+async def test_so_is_a_stream_that_starts_no_answer() -> None:
+    async with haunted(0.0) as (http, ghost):
+        async with http.stream("POST", "/", b"", starts_answer=False) as stream:
+            assert await stream.read() == b"ok"
+        assert ghost.num_requests == 3
+
+
 async def test_they_are_not_sent_again_after_a_silence() -> None:
     async with haunted(None) as (http, ghost):
         with pytest.raises(EngineDown, match="silent"):

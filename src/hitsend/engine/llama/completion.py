@@ -96,7 +96,8 @@ async def can_enforce_schema(http: HttpClient, json_schema: str, token_id: int) 
 async def prefill(http: HttpClient, ids: tuple[int, ...]) -> Prefilled:
     """Evaluates a prompt and generates nothing. Cancelling frees the slot."""
     requested_at, reader, timings = time.perf_counter(), SseDataReader(), _Timings()
-    async with http.stream("POST", "/completion", prefill_request(ids)) as stream:
+    request = prefill_request(ids)
+    async with http.stream("POST", "/completion", request, starts_answer=False) as stream:
         await require_ok(stream)
         while data := await stream.read():
             for chunk in map(_parse_chunk, reader.feed(data)):
