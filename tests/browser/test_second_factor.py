@@ -39,6 +39,7 @@ def add_app(person: Person, place: Locator) -> tuple[TOTP, list[str]]:
 
 def save_codes(person: Person) -> list[str]:
     shown = person.page.get_by_role("dialog", name="Your recovery codes")
+    expect(shown.get_by_role("listitem")).to_have_count(10)
     codes = shown.get_by_role("listitem").all_inner_texts()
     shown.get_by_role("button", name="I have saved them").click()
     return codes
