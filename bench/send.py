@@ -53,8 +53,9 @@ async def serve(
     with launch.upstream(rate, num_tokens) as engine:
         flags = ["--engine", "remote", "--engine-url", engine.url]
         async with launch.serve(flags, settings, build=build) as server:
-            for target in targets(server).values():
-                await run_streams(target, Load(2, 2), prompt)
+            load = Load(2, 1 if rate else 2)  # a paced answer takes half a minute
+            warming = (run_streams(one, load, prompt) for one in targets(server).values())
+            await asyncio.gather(*warming)
             yield server
 
 

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpcore2
@@ -68,11 +69,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         stream = response.extensions["network_stream"]
         assert isinstance(stream, BoundedStream)
         stream.expect_body()
-        try:
+        async with AsyncExitStack() as unless_read:
+            unless_read.push_async_callback(body.aclose)
             headers = body.read_headers()
-        except BaseException:
-            await body.aclose()
-            raise
+            unless_read.pop_all()
         return httpx2.Response(
             response.status, headers=headers, stream=body, extensions=response.extensions
         )

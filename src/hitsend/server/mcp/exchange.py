@@ -9,7 +9,7 @@ keeps no streams.
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import Protocol
 
 import msgspec
@@ -162,17 +162,16 @@ async def respond(exchange: Exchange, *, has_json: bool, has_sse: bool) -> Respo
     """Waits for the answer or the first notification. `has_json` and `has_sse`: what the client
     accepts, at least one of them."""
     heartbeat_s = exchange.call.app.services.settings.heartbeat_s
-    try:
+    with ExitStack() as unless_answered:
+        unless_answered.callback(exchange.leave)
         first = await run_until_disconnect(
             exchange.call.request, _read_first(exchange, heartbeat_s, can_stream=has_sse)
         )
         if exchange.refusal is not None:
             raise exchange.refusal
-        if first is END and (reply := exchange.reply) is not None and has_json:
-            return json_response(reply.body, reply.status)
-    except BaseException:
-        exchange.leave()
-        raise
+        unless_answered.pop_all()
+    if first is END and (reply := exchange.reply) is not None and has_json:
+        return json_response(reply.body, reply.status)
     return McpStream(exchange, first, heartbeat_s)
 
 
