@@ -83,8 +83,8 @@ async def pick_tools(turn: Turn, services: Services) -> Sequence[HostedTool]:
     wanted = turn.send.features or ()
     if not wanted:
         return ()
-    offered = await services.toolbox.features(turn.send.user_id)
-    if unknown := set(wanted) - {feature.name for feature in offered}:
+    tools = await services.toolbox.pick(turn.send.user_id, wanted)
+    if unknown := set(wanted) - {tool.feature for tool in tools}:
         raise Refused(
             f"There is no feature {sorted(unknown)[0]!r} here. Turn it off, or leave it out of "
             "`system_hints`.",
@@ -95,7 +95,6 @@ async def pick_tools(turn: Turn, services: Services) -> Sequence[HostedTool]:
             f"The model {turn.model} cannot use tools. Turn them off, or choose another model.",
             param="system_hints",
         )
-    tools = await services.toolbox.pick(turn.send.user_id, wanted)
     if taken := {tool.name for tool in turn.send.tools} & {tool.name for tool in tools}:
         raise Refused(
             f"There is a tool {min(taken)!r} among those of `system_hints`, too. Rename yours.",

@@ -56,12 +56,13 @@ class Toolbox:
     ) -> None:
         """Without `access` everybody may have all features."""
         self._own = tuple(own)
+        self._own_features = frozenset(tool.feature for tool in self._own)
         self._sources = tuple(sources)
         self._access = access
 
     async def features(self, user_id: str) -> Sequence[Feature]:
         """Returns the features that the person may turn on, in a stable order."""
-        return _group(await self._allowed(user_id))
+        return _group(await self._filter(user_id, await self._all(user_id)))
 
     async def all_features(self, user_id: str) -> Sequence[Feature]:
         """Returns those that there are for anyone, as an administrator sees them."""
@@ -75,16 +76,16 @@ class Toolbox:
     async def pick(self, user_id: str, features: Collection[str]) -> Sequence[HostedTool]:
         """Returns the tools of these features, always in the same order: the engine's KV cache
         holds their descriptions."""
-        if not features:
-            return ()
-        return [tool for tool in await self._allowed(user_id) if tool.feature in features]
+        is_own = self._own_features.issuperset(features)
+        found = self._own if is_own else await self._all(user_id)
+        return await self._filter(user_id, [tool for tool in found if tool.feature in features])
 
-    async def _allowed(self, user_id: str) -> Sequence[HostedTool]:
-        found = await self._all(user_id)
-        if self._access is None or not found:
-            return found
-        allowed = await self._access.filter_features(user_id, {tool.feature for tool in found})
-        return [tool for tool in found if tool.feature in allowed]
+    async def _filter(self, user_id: str, tools: Sequence[HostedTool]) -> Sequence[HostedTool]:
+        """Returns those that an administrator lets the person have."""
+        if self._access is None or not tools:
+            return tools
+        allowed = await self._access.filter_features(user_id, {tool.feature for tool in tools})
+        return [tool for tool in tools if tool.feature in allowed]
 
     async def _all(self, user_id: str) -> Sequence[HostedTool]:
         found = list(self._own)
