@@ -51,4 +51,4 @@ async def test_a_send_calls_each_function_of_the_path(settings: Settings) -> Non
                 await ada.send("Why does bread rise?")
                 if len(missing := missing_functions(calls)) == 1:
                     break
-    assert missing == {("steps/tools.py", "ToolLoop.run")}
+    assert missing == {("steps/tools/loop.py", "ToolLoop.run")}

@@ -463,6 +463,7 @@ async def test_a_tool_asks_the_person_while_it_runs(settings: Settings, workshop
             assert answered.status_code == 204
             await stream.read_to_end()
         assert outputs(stream) == ['accept {"size":"S"}']
+        assert results(stream)[0]["form"]["action"] == "accept"
         tree = await ada.conversation(stream.conversation_id)
         assert '"size":"S"' not in msgspec.json.encode(tree["mapping"]).decode().replace(
             msgspec.json.encode(outputs(stream)[0]).decode(), ""

@@ -1,5 +1,4 @@
-"""Step 8, tools: runs the calls of our tools that the model made in a round of its answer, side by
-side. Each call has a message, which shows what it does and then holds its result.
+"""One call of a tool: asks the person where it has to, runs the tool, and keeps what it made.
 
 A tool that writes waits until the person allows the call. A call that fails, hangs or breaks ends
 with a sentence that the model reads, and the answer goes on. A call never runs twice by itself.
@@ -8,16 +7,14 @@ with a sentence that the model reads, and the answer goes on. A call never runs 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import AsyncGenerator, Sequence
 from uuid import uuid4
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from hitsend.canonical import canonicalize
-from hitsend.context.tool_results import ResultRoom, shorten_output
-from hitsend.context.window import Context
+from hitsend.context.tool_results import shorten_output
 from hitsend.crash import crash_here
 from hitsend.errors import HitsendError, Refused, StoreDown
 from hitsend.events import (
@@ -36,7 +33,6 @@ from hitsend.messages import (
     ApprovalReason,
     FileRef,
     Form,
-    Message,
     ToolCall,
     ToolResult,
     Verdict,
@@ -48,11 +44,6 @@ from hitsend.tools import Call, CallResult, FormReply, HostedTool, ToolFile
 
 log = logging.getLogger(__name__)
 
-MAX_CALLS = 8
-"""Calls in one round. Further ones are refused: a small model repeats itself."""
-LAST_ROUND = "You cannot call tools any more in this answer. Answer with what you have."
-REPEATED = "You made this very call before, and its result is above. Do not repeat it."
-"""Small models repeat a call instead of reading its result."""
 MAX_INLINE_CHARS = 1_000
 """A text of this length is made canonical faster than a thread is woken."""
 MAX_REPORT_CHARS = 20_000
@@ -61,128 +52,7 @@ MAX_FILES, MAX_FILES_BYTES = 8, 8 * 2**20
 """Of one call."""
 
 
-class CallingAnswer(Protocol):
-    """The answer whose calls are run."""
-
-    last_id: str | None
-    """The last message of the turn so far."""
-
-    @property
-    def calls(self) -> Sequence[ToolCall]: ...
-
-    @property
-    def tools(self) -> Mapping[str, HostedTool]: ...
-
-    @property
-    def said(self) -> list[Message]:
-        """What the model has said and read before the next round."""
-
-
-async def pick_tools(turn: Turn, services: Services) -> Sequence[HostedTool]:
-    """Returns the tools of the features that the person turned on. Raises Refused."""
-    wanted = turn.send.features or ()
-    if not wanted:
-        return ()
-    tools = await services.toolbox.pick(turn.send.user_id, wanted)
-    if unknown := set(wanted) - {tool.feature for tool in tools}:
-        raise Refused(
-            f"There is no feature {sorted(unknown)[0]!r} here. Turn it off, or leave it out of "
-            "`system_hints`.",
-            param="system_hints",
-        )
-    if not turn.can_call_tools:
-        raise Refused(
-            f"The model {turn.model} cannot use tools. Turn them off, or choose another model.",
-            param="system_hints",
-        )
-    if taken := {tool.name for tool in turn.send.tools} & {tool.name for tool in tools}:
-        raise Refused(
-            f"There is a tool {min(taken)!r} among those of `system_hints`, too. Rename yours.",
-            param="tools",
-        )
-    return tools
-
-
-class ToolLoop:
-    """The rounds of calls of one turn, within its budget."""
-
-    def __init__(self, turn: Turn, context: Context, services: Services) -> None:
-        self._turn = turn
-        self._services = services
-        self._max_rounds = services.settings.tool_rounds
-        self._num_rounds = 0
-        self._ms_left = services.settings.tool_time_s * 1000
-        self._seen_calls: set[tuple[str, str]] = set()
-        self._room = ResultRoom(turn.num_window_tokens)
-        self._has_read_strangers = has_untrusted(context.messages)
-        self.is_waiting = False
-        """A call waits for the person, who did not answer in time: the turn ends."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether a call waits for the person, or the model goes on calling after it was told that
-        it cannot."""
-        return self.is_waiting or self._num_rounds > self._max_rounds + 1
-
-    async def run(self, answer: CallingAnswer) -> AsyncGenerator[AnyEvent, None]:
-        """Runs the calls of the last round, and adds their results to what the model has read."""
-        self._num_rounds += 1
-        events = _EventQueue()
-        runs = [self._begin(call, answer, events) for call in answer.calls]
-        for run in runs:
-            yield run.started_event
-        running = asyncio.gather(*(run.run() for run in runs))
-        running.add_done_callback(lambda _: events.close())
-        try:
-            async for event in events:
-                yield event
-            results = await running
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-        crash_here("tools-ended")
-        self._add_results(answer, results)
-
-    def _begin(self, call: ToolCall, answer: CallingAnswer, events: "_EventQueue") -> "_CallRun":
-        run = _CallRun(
-            call,
-            answer.tools[call.tool],
-            self._turn,
-            self._services,
-            events,
-            parent_id=answer.last_id,
-            refusal=self._find_refusal(call, answer),
-            has_read_strangers=self._has_read_strangers,
-            time_left_s=self._ms_left / 1000,
-        )
-        self._seen_calls.add((call.tool, call.arguments))
-        answer.last_id = run.message_id
-        return run
-
-    def _find_refusal(self, call: ToolCall, answer: CallingAnswer) -> str:
-        if (call.tool, call.arguments) in self._seen_calls:
-            return REPEATED
-        if self._num_rounds > self._max_rounds or self._ms_left <= 0:
-            return LAST_ROUND
-        if answer.calls.index(call) >= MAX_CALLS:
-            return f"Only {MAX_CALLS} calls are possible at once."
-        return ""
-
-    def _add_results(self, answer: CallingAnswer, results: "Sequence[_Outcome]") -> None:
-        self._ms_left -= max((one.took_ms for one in results), default=0)
-        self.is_waiting = any(one.result is None for one in results)
-        is_last = self._num_rounds >= self._max_rounds or self._ms_left <= 0
-        for one in results:
-            if one.result is None:
-                continue
-            shown = self._room.cut(one.result)
-            if is_last:
-                shown = msgspec.structs.replace(shown, output=f"{shown.output}\n{LAST_ROUND}")
-            answer.said.append(Message("tool", (shown,), "tool"))
-        self._has_read_strangers |= has_untrusted(answer.said)
-
-
-class _EventQueue:
+class EventQueue:
     """The events of calls that run side by side, in the order in which they happen."""
 
     def __init__(self) -> None:
@@ -210,21 +80,21 @@ class _EventQueue:
                 taken.set_result(None)
 
 
-class _Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True):
     result: ToolResult | None
     """None if the call still waits for the person."""
     took_ms: float = 0.0
     """Without the time that the person took."""
 
 
-class _CallRun:
+class CallRun:
     def __init__(
         self,
         call: ToolCall,
         tool: HostedTool,
         turn: Turn,
         services: Services,
-        events: _EventQueue,
+        events: EventQueue,
         *,
         parent_id: str | None,
         refusal: str,
@@ -245,6 +115,7 @@ class _CallRun:
         self._timeout_s = min(tool.timeout_s, max(time_left_s, 0))
         self._num_reported = 0
         self._approval: Approval | None = None
+        self._form: Form | UnsetType = UNSET
         self._begun = ToolResult(
             call.call_id, "", tool=tool.name, server=tool.server or UNSET, progress=""
         )
@@ -253,13 +124,13 @@ class _CallRun:
     def started_event(self) -> ToolStarted:
         return ToolStarted(self.message_id, self._parent_id, self._begun)
 
-    async def run(self) -> _Outcome:
+    async def run(self) -> Outcome:
         if refusal := self._refusal or self._check_arguments():
             return self._finish(CallResult(refusal, failed=True))
         if reason := await self._find_reason_to_ask():
             verdict = await self._ask_permission(reason)
             if verdict is None:
-                return _Outcome(None)
+                return Outcome(None)
             if verdict.decision == "refused":
                 return self._finish(
                     CallResult(_refusal_text(verdict, is_api=self._turn.is_api), failed=True)
@@ -387,6 +258,7 @@ class _CallRun:
             except TimeoutError:
                 given = FormReply("cancel")
         self._emit(FormAnswered(self._call.call_id, form.form_id, given.action))
+        self._form = msgspec.structs.replace(form, action=given.action)
         if deadline is not None:
             self._time_limit.reschedule(deadline + loop.time() - asked_at)
         return given
@@ -412,13 +284,14 @@ class _CallRun:
 
     def _finish(
         self, result: CallResult, took_ms: float = 0.0, files: Sequence[FileRef] = ()
-    ) -> _Outcome:
+    ) -> Outcome:
         returned = msgspec.structs.replace(
             self._begun,
             output=result.output,
             failed=result.failed,
             progress=UNSET,
             approval=self._approval or UNSET,
+            form=self._form,
             is_untrusted=self._tool.is_untrusted or UNSET,
             sources=result.sources or UNSET,
             files=tuple(files) or UNSET,
@@ -426,7 +299,7 @@ class _CallRun:
         if result.changed_memories:
             self._emit(MemoriesChanged(result.changed_memories))
         self._emit(ToolReturned(returned))
-        return _Outcome(returned, took_ms)
+        return Outcome(returned, took_ms)
 
 
 def _pick_files(files: Sequence[ToolFile]) -> Sequence[ToolFile]:
@@ -445,9 +318,3 @@ def _refusal_text(verdict: CallVerdict, *, is_api: bool) -> str:
         return "This tool needs a person's permission, and nobody can be asked in an API call."
     said = f" They said: {verdict.word}" if verdict.word else ""
     return f"The person does not allow this call.{said} Do not try it again in another way."
-
-
-def has_untrusted(messages: Sequence[Message]) -> bool:
-    """Whether strangers wrote some of it."""
-    parts = (part for message in messages for part in message.parts)
-    return any(isinstance(part, ToolResult) and part.is_untrusted is True for part in parts)
