@@ -124,7 +124,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     engine_concurrency: Annotated[
         Count,
         _help("Answers asked of the remote engine at once. Others wait, each person in turn."),
-    ] = 64
+    ] = 256
     llama_server: Annotated[
         Path | None, _help("A llama-server binary to run instead of the built-in one.")
     ] = None

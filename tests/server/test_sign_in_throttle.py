@@ -153,6 +153,15 @@ def test_parallel_tries_count_before_their_outcome_is_known(throttle: SignInThro
     assert pause_s(throttle, OFFICE, "ada") == 1
 
 
+def test_failures_a_moment_apart_count_whole(
+    throttle: SignInThrottle, clock: SimpleNamespace
+) -> None:
+    for _ in range(5):
+        clock.now += 0.01
+        fail(throttle, OFFICE, "ada")
+    assert pause_s(throttle, OFFICE, "ada") == 1
+
+
 def test_after_failures_only_one_try_at_a_time_is_checked(
     throttle: SignInThrottle, clock: SimpleNamespace
 ) -> None:

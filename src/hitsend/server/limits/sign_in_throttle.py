@@ -47,14 +47,14 @@ class Rule:
     forget_one_s: float
     """The time in which one failure is forgotten."""
 
-    def pause_s(self, num_failures: float) -> float:
-        num_pauses = int(num_failures) - self.num_free
+    def pause_s(self, num_failures: int) -> float:
+        num_pauses = num_failures - self.num_free
         return min(2.0 ** (num_pauses - 1), self.max_pause_s) if num_pauses > 0 else 0.0
 
     @property
-    def max_failures(self) -> float:
+    def max_failures(self) -> int:
         """More would not make the pause longer."""
-        return self.num_free + 2 + math.log2(self.max_pause_s)
+        return self.num_free + 2 + math.ceil(math.log2(self.max_pause_s))
 
 
 BY_PAIR = Rule(num_free=4, max_pause_s=900.0, forget_one_s=600.0)
@@ -70,8 +70,9 @@ class Tries:
     """The tries of one account, one address, or both together."""
 
     rule: Rule
-    num_failures: float = 0.0
-    counted_at: float = 0.0
+    num_failures: int = 0
+    forgotten_until: float = 0.0
+    """The time up to which failures were forgotten."""
     paused_until: float = 0.0
     num_under_way: int = 0
     failed_names: dict[str, float] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Tries:
         if self.paused_until > now:
             return self.paused_until - now
         self._forget(now)
-        room = max(self.rule.num_free + 1 - int(self.num_failures), 1)
+        room = max(self.rule.num_free + 1 - self.num_failures, 1)
         return BUSY_S if self.num_under_way >= room else 0.0
 
     def count_failure(self, now: float) -> None:
@@ -98,10 +99,14 @@ class Tries:
             self.count_failure(now)
 
     def _forget(self, now: float) -> None:
-        since = max(self.counted_at, self.paused_until)
-        forgotten = max(now - since, 0.0) / self.rule.forget_one_s
-        self.num_failures = max(self.num_failures - forgotten, 0.0)
-        self.counted_at = now
+        """Forgets whole failures: five in one second are five, not a little less."""
+        since = max(self.forgotten_until, self.paused_until)
+        num_forgotten = int(max(now - since, 0.0) / self.rule.forget_one_s)
+        if num_forgotten >= self.num_failures:
+            self.num_failures, self.forgotten_until = 0, now
+        else:
+            self.num_failures -= num_forgotten
+            self.forgotten_until = since + num_forgotten * self.rule.forget_one_s
 
 
 class SignInThrottle:
