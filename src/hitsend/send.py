@@ -64,7 +64,8 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str | UnsetType = UNSET
     turn_trace_id: str | UnsetType = UNSET
     features: tuple[str, ...] | UnsetType = UNSET
-    """What the person turned on for this message, such as `web`. Unset for nothing."""
+    """What the person turned on for this message, such as `web`. Unset for nothing, and for what
+    was on in the turn that is repeated or continued."""
     time_zone: str | UnsetType = UNSET
     """The person's, as an IANA name."""
     verdicts: tuple[CallVerdict, ...] | UnsetType = UNSET
@@ -111,6 +112,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     has_room_beside: bool = False
     """Whether the engine may write a title while it answers."""
     can_call_tools: bool = False
+    features: tuple[str, ...] = ()
+    """What is on, such as `web`."""
     sampling: Sampling
     weights_sha256: str | UnsetType = UNSET
     cluster_region: str | UnsetType = UNSET
@@ -138,7 +141,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
             request_id=self.send.request_id,
             turn_trace_id=self.send.turn_trace_id,
             cluster_region=self.cluster_region,
-            features=self.send.features,
+            features=self.features or UNSET,
         )
 
     @property

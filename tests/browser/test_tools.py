@@ -117,6 +117,28 @@ def test_an_answer_with_tools_is_one_answer(ada: Person) -> None:
     expect(ada.button("Good answer")).to_have_attribute("aria-pressed", "true")
 
 
+def test_another_version_has_what_was_on_for_the_first_or_what_is_chosen(ada: Person) -> None:
+    turn_on(ada, "Calculator")
+    ada.ask(script(call_line("calculate", expression="6*7"), "It is 42."))
+    ada.button("Turn off Calculator").click()
+    ada.button("Answer again").last.click()
+    ada.wait_for_answer()
+    calculated = ada.answers.last.get_by_role("button", name="Calculated")
+    expect(calculated).to_contain_text("6*7 = 42")
+
+    ada.button("Other ways to answer").click()
+    expect(ada.page.get_by_role("menuitem", name="With tools")).to_have_count(0)
+    ada.page.get_by_role("menuitem", name="Without tools").click()
+    ada.wait_for_answer()
+    expect(ada.answers.last).to_contain_text("3/3")
+    expect(calculated).to_have_count(0)
+    turn_on(ada, "Calculator")
+    ada.button("Other ways to answer").click()
+    ada.page.get_by_role("menuitem", name="With tools Calculator").click()
+    ada.wait_for_answer()
+    expect(calculated).to_contain_text("6*7 = 42")
+
+
 def test_calls_side_by_side_are_lines_of_their_own(ada: Person) -> None:
     turn_on(ada, "Calculator", "Odd", "News")
     calls = [

@@ -329,7 +329,7 @@ async def test_after_reading_strangers_only_listed_addresses_are_opened() -> Non
             await read(tool, server.url + "/steal?name=Ada", STRANGE)
         assert server.requests_to("/steal?name=Ada") == []
         bare = server.url.removeprefix("http://")
-        asked = msgspec.structs.replace(STRANGE, message=f"See {bare}/steal?name=Ada please")
+        asked = msgspec.structs.replace(STRANGE, written=f"See {bare}/steal?name=Ada please")
         assert "Thanks" in (await read(tool, server.url + "/steal?name=Ada", asked)).output
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from tests.server.direct_chat import RecordingEngine
-from tests.server.world import AnswerStream, Someone, World, open_world
+from tests.server.world import AnswerStream, Someone, World, message, open_world
 from tests.unit.engine.fake_server import FakeServer, Request, serving, whole
 
 from hitsend.messages import ToolResult
@@ -181,6 +181,41 @@ async def test_a_page_cannot_send_what_the_model_knows_to_an_address(settings: S
                 in (results(stream)[1]["output"])
             )
         assert {urlsplit(one.path).path for one in server.requests} == {"/robots.txt", "/"}
+
+
+async def test_an_address_in_an_earlier_message_can_be_opened(settings: Settings) -> None:
+    pages: dict[str, bytes] = {"/own": whole(b"The page of the person")}
+    async with web(pages) as server, open_web_world(settings, server) as (_, ada, _):
+        pages["/"] = page(call_line("read_page", url=f"{server.url}/own"))
+        told = await ada.send(f"My page is {server.url}/own")
+        read = call_line("read_page", url=server.url)
+        stream = await ada.send(
+            ask(read, "Nothing."),
+            system_hints=FEATURES,
+            conversation_id=told.conversation_id,
+            parent_message_id=told.messages[-1]["id"],
+        )
+        assert "page of the person" in results(stream)[1]["output"]
+
+
+async def test_an_address_can_be_opened_in_another_answer_to_its_message(
+    settings: Settings,
+) -> None:
+    pages: dict[str, bytes] = {"/own": whole(b"The page of the person")}
+    async with web(pages) as server, open_web_world(settings, server) as (_, ada, _):
+        pages["/"] = page(call_line("read_page", url=f"{server.url}/own"))
+        read = call_line("read_page", url=server.url)
+        first = await ada.send(ask(read, f"It is {server.url}/own"))
+        body = message(
+            "",
+            action="variant",
+            messages=[],
+            conversation_id=first.conversation_id,
+            parent_message_id=first.messages[0]["id"],
+            system_hints=FEATURES,
+        )
+        second = await ada.send_body(body)
+        assert "page of the person" in results(second)[1]["output"]
 
 
 async def test_a_page_finds_nothing_of_another_person(settings: Settings) -> None:

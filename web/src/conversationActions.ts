@@ -51,7 +51,7 @@ function buildAnswerActions(
 			label: t.actions.answerAgain,
 			slash: listSlashNames('again', t),
 			isAvailable: () => last.leafId !== '' && !workspace.open.isAnswering,
-			run: () => void last.answerAgain(workspace.sendOptions)
+			run: () => void last.answerAgain(workspace)
 		},
 		{
 			id: 'go-on',
@@ -59,7 +59,7 @@ function buildAnswerActions(
 			label: t.actions.goOn,
 			slash: listSlashNames('continue', t),
 			isAvailable: () => last.canContinue,
-			run: () => void workspace.open.continueAnswer(last.leafId, workspace.sendOptions)
+			run: () => void workspace.open.continueAnswer(last.leafId, workspace.repeatOptions)
 		},
 		{
 			id: 'copy-answer',

@@ -12,6 +12,7 @@ from hitsend.client.proof_of_work import ProofOfWork
 from hitsend.client.responses import Conversation, Feature, FeatureList, ModelList
 from hitsend.client.turn_stream import TurnRequest, TurnStream
 from hitsend.events import Action
+from hitsend.send import CallVerdict
 from hitsend.wire.responses import ConversationPage, Me
 from hitsend.wire.send import ROOT, SendBody, SendBodyAuthor, SendBodyContent, SendBodyMessage
 
@@ -102,26 +103,47 @@ class Client:
             conversation_id=conversation_id,
             model=model,
             supported_encodings=("v1",),
-            system_hints=tuple(features),
+            system_hints=tuple(features) or None,
         )
         return self._open_answer(TurnRequest(body, key, waits_for_title=waits_for_title))
 
-    def answer_again(self, conversation_id: str, message_id: str, *, model: str = "auto") -> Answer:
-        """Requests another answer to an earlier message."""
-        return self._send_action("variant", conversation_id, message_id, model)
+    def answer_again(
+        self,
+        conversation_id: str,
+        message_id: str,
+        *,
+        model: str = "auto",
+        features: Sequence[str] | None = None,
+    ) -> Answer:
+        """Requests another answer to an earlier message, with the features of the one before unless
+        `features` are given."""
+        return self._send_action("variant", conversation_id, message_id, model, features)
 
     def continue_answer(
-        self, conversation_id: str, message_id: str, *, model: str = "auto"
+        self,
+        conversation_id: str,
+        message_id: str,
+        *,
+        model: str = "auto",
+        features: Sequence[str] | None = None,
+        verdicts: Sequence[CallVerdict] = (),
     ) -> Answer:
-        """Continues an answer that was cut off, as a message below it."""
-        return self._send_action("continue", conversation_id, message_id, model)
+        """Continues an answer that was cut off, as a message below it, with its features unless
+        others are given. `verdicts` decide about calls that its turn left undecided."""
+        return self._send_action("continue", conversation_id, message_id, model, features, verdicts)
 
     def follow(self, turn_id: str, *, waits_for_title: bool = False) -> Answer:
         """Follows a running or finished turn from its beginning."""
         return self._open_answer(TurnRequest(turn_id=turn_id, waits_for_title=waits_for_title))
 
     def _send_action(
-        self, action: Action, conversation_id: str, message_id: str, model: str
+        self,
+        action: Action,
+        conversation_id: str,
+        message_id: str,
+        model: str,
+        features: Sequence[str] | None,
+        verdicts: Sequence[CallVerdict] = (),
     ) -> Answer:
         body = SendBody(
             action=action,
@@ -129,6 +151,8 @@ class Client:
             conversation_id=conversation_id,
             model=model,
             supported_encodings=("v1",),
+            system_hints=None if features is None else tuple(features),
+            verdicts=tuple(verdicts),
         )
         return self._open_answer(TurnRequest(body, str(uuid.uuid4())))
 

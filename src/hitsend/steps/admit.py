@@ -35,11 +35,28 @@ async def admit(send: Send, services: Services) -> Turn:
         num_window_tokens=model.num_window_tokens,
         has_room_beside=model.has_room_beside,
         can_call_tools=model.can_call_tools,
+        features=await _pick_features(send, model, services),
         sampling=_sampling(asked, model, settings),
         weights_sha256=model.weights_sha256 or UNSET,
         cluster_region=settings.cluster_region,
         created_at=time.time(),
     )
+
+
+async def _pick_features(send: Send, model: ModelFacts, services: Services) -> tuple[str, ...]:
+    """Returns what was turned on for this answer, or what was on in the turn that it repeats or
+    continues, as far as that is still possible."""
+    if send.features is not UNSET:
+        return send.features
+    if send.action == "next" or send.conversation_id is None or send.parent_id is None:
+        return ()
+    before = await services.store.repeated_turns.features(
+        send.conversation_id, send.user_id, send.parent_id, send.action
+    )
+    if not before or not model.can_call_tools:
+        return ()
+    there = {tool.feature for tool in await services.toolbox.pick(send.user_id, before)}
+    return tuple(name for name in before if name in there)
 
 
 async def _with_defaults(send: Send, model: ModelFacts, prompts: PromptPicker) -> Send:

@@ -31,6 +31,7 @@ from hitsend.store.permissions import Permissions
 from hitsend.store.prices import Prices
 from hitsend.store.profiles import Profiles
 from hitsend.store.prompts import Prompts
+from hitsend.store.repeated_turns import RepeatedTurns
 from hitsend.store.schema import meta
 from hitsend.store.search_index import SearchIndex
 from hitsend.store.second_factors import SecondFactorStore
@@ -71,6 +72,7 @@ class Store:
     memories: Memories
     exchanges: Exchanges
     past_messages: PastMessages
+    repeated_turns: RepeatedTurns
     summaries: Summaries
     tool_files: ToolFiles
     usage: UsageSums
@@ -112,6 +114,7 @@ class Store:
         self.memories = Memories(database)
         self.exchanges = Exchanges(database)
         self.past_messages = PastMessages(database, self.exchanges)
+        self.repeated_turns = RepeatedTurns(database)
         self.summaries = Summaries(database)
         self.tool_files = ToolFiles(database)
         self.usage = UsageSums(database)

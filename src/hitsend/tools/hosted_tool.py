@@ -40,8 +40,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """The API key that the person's program uses."""
     has_read_strangers: bool = False
     """Whether the model has read what strangers wrote, which may be what makes it call."""
-    message: str = ""
-    """The person's message that is being answered."""
+    written: str = ""
+    """What the person wrote in the conversation, as far as the model sees it."""
     time_zone: str = "UTC"
     """The person's, as an IANA name."""
     report: Callable[[str], None] = lambda _: None

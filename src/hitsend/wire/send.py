@@ -7,7 +7,7 @@ import re
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from hitsend.canonical import canonicalize
 from hitsend.errors import Refused
@@ -60,8 +60,9 @@ class SendBody(
     conversation_mode: ConversationMode | None = None
     client_prepare_state: str | None = None
     supports_buffering: bool = False
-    system_hints: Annotated[tuple[Feature, ...], Meta(max_length=32)] = ()
-    """The features to use, such as `web`."""
+    system_hints: Annotated[tuple[Feature, ...], Meta(max_length=32)] | None = None
+    """The features to use, such as `web`. Unless they are given, an answer that is asked for again
+    or continued uses those of its turn, and a new message uses none."""
     verdicts: Annotated[tuple[CallVerdict, ...], Meta(max_length=32)] = ()
     """With the action `continue`: decisions about calls of tools that wait for the person. The
     parent is the newest message of such a call."""
@@ -86,11 +87,17 @@ def parse_send(body: SendBody, user_id: str, most_chars: int, key: str | None = 
         text=_parse_text(message, most_chars) if message else "",
         model=body.model,
         sampling=body.sampling,
-        features=tuple(dict.fromkeys(body.system_hints)) or UNSET,
+        features=_parse_features(body),
         verdicts=body.verdicts or UNSET,
         time_zone=body.timezone or UNSET,
         key=_idempotency_key(body, message, key),
     )
+
+
+def _parse_features(body: SendBody) -> tuple[str, ...] | UnsetType:
+    if body.system_hints is None or (body.action == "next" and not body.system_hints):
+        return UNSET
+    return tuple(dict.fromkeys(body.system_hints))
 
 
 def _idempotency_key(

@@ -1419,7 +1419,7 @@ export interface SendBody {
 	conversation_mode?: ConversationMode | null;
 	client_prepare_state?: string | null;
 	supports_buffering?: boolean;
-	system_hints?: string[];
+	system_hints?: string[] | null;
 	verdicts?: CallVerdict[];
 	timezone?: string | null;
 	timezone_offset_min?: number | null;

@@ -40,7 +40,7 @@ export class ChatView {
 
 	/** `overrides` replace the usual options. */
 	answerAgain(answerId: string, overrides: Partial<SendOptions> = {}): void {
-		void this.conversation.answerAgain(answerId, { ...this.workspace.sendOptions, ...overrides });
+		void this.conversation.answerAgain(answerId, { ...this.workspace.repeatOptions, ...overrides });
 		this.onfocuslost();
 	}
 
@@ -50,7 +50,7 @@ export class ChatView {
 	}
 
 	continueAnswer(answerId: string): void {
-		void this.conversation.continueAnswer(answerId, this.workspace.sendOptions);
+		void this.conversation.continueAnswer(answerId, this.workspace.repeatOptions);
 		this.onfocuslost();
 	}
 }

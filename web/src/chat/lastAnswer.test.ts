@@ -4,7 +4,10 @@ import { LastAnswer } from '$/chat/lastAnswer';
 import { joinMessages, type PathEntry } from '$/state/messageTree';
 import { en } from '$/words/en';
 
-const OPTIONS = { model: 'auto', sampling: {} };
+const ASKED = {
+	sendOptions: { model: 'auto', sampling: {}, features: ['time'] },
+	repeatOptions: { model: 'auto', sampling: {} }
+};
 
 function message(role: 'user' | 'assistant', id: string, text: string, more: object = {}): Message {
 	return {
@@ -58,8 +61,8 @@ test('an unanswered question is answered, not answered again', async () => {
 	const { last, open } = buildLastAnswer([QUESTION]);
 	expect(last.text).toBe('');
 
-	await last.answerAgain(OPTIONS);
-	expect(open.answer).toHaveBeenCalledWith('q1', OPTIONS);
+	await last.answerAgain(ASKED);
+	expect(open.answer).toHaveBeenCalledWith('q1', ASKED.sendOptions);
 	expect(open.answerAgain).not.toHaveBeenCalled();
 });
 
@@ -70,8 +73,8 @@ test('a continued answer is one text, and is continued from its end', async () =
 	expect(last.text).toBe('Because. That is');
 	expect(last.canContinue).toBe(true);
 
-	await last.answerAgain(OPTIONS);
-	expect(open.answerAgain).toHaveBeenCalledWith('a2', OPTIONS);
+	await last.answerAgain(ASKED);
+	expect(open.answerAgain).toHaveBeenCalledWith('a2', ASKED.repeatOptions);
 });
 
 test('there is no last answer while one is running', () => {

@@ -2,8 +2,8 @@
 import type { Message } from '$/api/wire';
 import { describeEnding } from '$/chat/answerEnding';
 import type { Conversation } from '$/state/conversation.svelte';
-import type { SendOptions } from '$/state/sendBody';
 import type { PathEntry } from '$/state/messageTree';
+import type { Workspace } from '$/state/workspace.svelte';
 import type { Words } from '$/words/words';
 
 type OpenConversation = Pick<
@@ -17,6 +17,8 @@ type OpenConversation = Pick<
 	| 'answer'
 	| 'answerAgain'
 >;
+
+type AnswerOptions = Pick<Workspace, 'sendOptions' | 'repeatOptions'>;
 
 export class LastAnswer {
 	#conversation: () => OpenConversation;
@@ -55,10 +57,10 @@ export class LastAnswer {
 		return describeEnding(messages, followed, this.#t)?.canContinue ?? false;
 	}
 
-	async answerAgain(ask: SendOptions): Promise<void> {
+	async answerAgain({ sendOptions, repeatOptions }: AnswerOptions): Promise<void> {
 		const isQuestion = this.#open.message(this.leafId)?.author.role === 'user';
-		if (isQuestion) await this.#open.answer(this.leafId, ask);
-		else await this.#open.answerAgain(this.leafId, ask);
+		if (isQuestion) await this.#open.answer(this.leafId, sendOptions);
+		else await this.#open.answerAgain(this.leafId, repeatOptions);
 	}
 
 	get #open(): OpenConversation {

@@ -15,7 +15,6 @@ const OUTGOING = {
 const COMMON = {
 	model: 'auto',
 	conversation_mode: { kind: 'primary_assistant' },
-	system_hints: [],
 	supports_buffering: true,
 	supported_encodings: ['v1']
 };
@@ -24,6 +23,7 @@ test('a Send has the fields of the public protocol, and no conversation id in a 
 	const body = buildSendBody(OUTGOING);
 
 	expect(body).toMatchObject({ ...COMMON, action: 'next', parent_message_id: ROOT });
+	expect(body.system_hints).toEqual([]);
 	expect(body).not.toHaveProperty('conversation_id');
 });
 
@@ -33,11 +33,18 @@ test('a request for another answer has the fields of the public protocol', () =>
 	expect(body).toMatchObject({ ...COMMON, action: 'variant', conversation_id: 'c1' });
 });
 
-test('the features that are on go with every request', () => {
+test('the features that are on go with a message, and with another answer that chooses them', () => {
 	const options = { ...OPTIONS, features: ['code', 'time'] };
 
 	expect(buildSendBody({ ...OUTGOING, ask: options }).system_hints).toEqual(['code', 'time']);
 	expect(buildAnswerBody('variant', 'q1', options, 'c1').system_hints).toEqual(['code', 'time']);
+});
+
+test('an answer that is asked for again leaves it to the server what was on', () => {
+	expect(buildSendBody({ ...OUTGOING, ask: OPTIONS }).system_hints).toEqual([]);
+	expect(buildAnswerBody('variant', 'q1', OPTIONS, 'c1')).not.toHaveProperty('system_hints');
+	const none = { ...OPTIONS, features: [] };
+	expect(buildAnswerBody('variant', 'q1', none, 'c1').system_hints).toEqual([]);
 });
 
 test('a continuation may bring decisions about calls', () => {

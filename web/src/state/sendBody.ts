@@ -7,7 +7,7 @@ import type { OutgoingMessage } from '$/state/outbox';
 export interface SendOptions {
 	model: string;
 	sampling: Partial<Sampling>;
-	/** Absent in messages that an earlier version of the page has stored. */
+	/** Absent: none, or those of the turn whose answer is asked for again or continued. */
 	features?: string[];
 }
 
@@ -31,6 +31,7 @@ export function buildSendBody(outgoing: OutgoingMessage): SendBody {
 		messages: [{ id, author: { role: 'user' }, content }],
 		parent_message_id: outgoing.parent ?? ROOT,
 		...buildCommonFields(outgoing.ask, outgoing.conversationId),
+		system_hints: outgoing.ask.features ?? [],
 		...(startsTemporary ? { history_and_training_disabled: true } : {})
 	};
 }
@@ -48,20 +49,17 @@ export function buildAnswerBody(
 		messages: [],
 		parent_message_id: parent,
 		...buildCommonFields(options, conversationId),
+		...(options.features === undefined ? {} : { system_hints: options.features }),
 		...(verdicts.length === 0 ? {} : { verdicts })
 	};
 }
 
-function buildCommonFields(
-	{ model, sampling, features = [] }: SendOptions,
-	conversationId: string | null
-) {
+function buildCommonFields({ model, sampling }: SendOptions, conversationId: string | null) {
 	return {
 		model,
 		...(Object.keys(sampling).length === 0 ? {} : { sampling }),
 		...(conversationId === null ? {} : { conversation_id: conversationId }),
 		conversation_mode: { kind: 'primary_assistant' as const },
-		system_hints: features,
 		supports_buffering: true,
 		supported_encodings: ['v1'],
 		timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,

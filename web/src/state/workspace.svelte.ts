@@ -94,7 +94,12 @@ export class Workspace {
 	/** The options of the next message. */
 	get sendOptions(): SendOptions {
 		const features = this.canUseTools ? this.features.chosenIn(this.open) : [];
-		return { model: this.engine.chosen, sampling: this.preferences.sampling, features };
+		return { ...this.repeatOptions, features };
+	}
+
+	/** Those of an answer that is asked for again or continued: it uses what was on for it. */
+	get repeatOptions(): SendOptions {
+		return { model: this.engine.chosen, sampling: this.preferences.sampling };
 	}
 
 	/** Whether the chosen model can. While none is known, the server decides. */

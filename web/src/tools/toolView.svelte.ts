@@ -20,15 +20,8 @@ export class ToolView {
 		if (!this.open.delete(callId)) this.open.add(callId);
 	}
 
-	/** The tool is at hand when its call goes on, also in a browser where it is not turned on. */
-	async decide(verdict: CallVerdict, tool: string): Promise<void> {
-		const { sendOptions, features } = this.workspace;
-		const needed = features.findByTool(tool)?.name;
-		const names = new Set([
-			...(sendOptions.features ?? []),
-			...(needed === undefined ? [] : [needed])
-		]);
-		await this.conversation.decide(verdict, { ...sendOptions, features: [...names] });
+	async decide(verdict: CallVerdict): Promise<void> {
+		await this.conversation.decide(verdict, this.workspace.repeatOptions);
 		this.onfocuslost();
 	}
 

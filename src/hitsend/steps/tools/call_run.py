@@ -99,6 +99,7 @@ class CallRun:
         parent_id: str | None,
         refusal: str,
         has_read_strangers: bool,
+        written: str,
         time_left_s: float,
     ) -> None:
         self.message_id = str(uuid4())
@@ -112,6 +113,7 @@ class CallRun:
         self._parent_id = parent_id
         self._refusal = refusal
         self._has_read_strangers = has_read_strangers
+        self._written = written
         self._timeout_s = min(tool.timeout_s, max(time_left_s, 0))
         self._num_reported = 0
         self._approval: Approval | None = None
@@ -219,7 +221,7 @@ class CallRun:
             turn_id=self._turn.turn_id,
             key_id=self._turn.send.key_id,
             has_read_strangers=self._has_read_strangers,
-            message=self._turn.send.text,
+            written=self._written,
             time_zone=self._turn.send.time_zone or "UTC",
             report=self._report,
             ask=self._ask,

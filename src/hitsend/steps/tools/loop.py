@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import msgspec
@@ -43,11 +44,10 @@ class CallingAnswer(Protocol):
 
 async def pick_tools(turn: Turn, services: Services) -> Sequence[HostedTool]:
     """Returns the tools of the features that the person turned on. Raises Refused."""
-    wanted = turn.send.features or ()
-    if not wanted:
+    if not turn.features:
         return ()
-    tools = await services.toolbox.pick(turn.send.user_id, wanted)
-    if unknown := set(wanted) - {tool.feature for tool in tools}:
+    tools = await services.toolbox.pick(turn.send.user_id, turn.features)
+    if unknown := set(turn.features) - {tool.feature for tool in tools}:
         raise Refused(
             f"There is no feature {sorted(unknown)[0]!r} here. Turn it off, or leave it out of "
             "`system_hints`.",
@@ -78,6 +78,7 @@ class ToolLoop:
         self._seen_calls: set[tuple[str, str]] = set()
         self._room = ResultRoom(turn.num_window_tokens)
         self._has_read_strangers = has_untrusted(context.messages)
+        self._context = context
         self.is_waiting = False
         """A call waits for the person, who did not answer in time: the turn ends."""
 
@@ -86,6 +87,12 @@ class ToolLoop:
         """Whether a call waits for the person, or the model goes on calling after it was told that
         it cannot."""
         return self.is_waiting or self._num_rounds > self._max_rounds + 1
+
+    @cached_property
+    def _written(self) -> str:
+        """What the person wrote, without the notes before it."""
+        said = (one for one in self._context.messages if one.role == "user")
+        return "\n".join(one.own_text for one in said)
 
     async def run(self, answer: CallingAnswer) -> AsyncGenerator[AnyEvent, None]:
         """Runs the calls of the last round, and adds their results to what the model has read."""
@@ -116,6 +123,7 @@ class ToolLoop:
             parent_id=answer.last_id,
             refusal=self._find_refusal(call, answer),
             has_read_strangers=self._has_read_strangers,
+            written=self._written,
             time_left_s=self._ms_left / 1000,
         )
         self._seen_calls.add((call.tool, call.arguments))

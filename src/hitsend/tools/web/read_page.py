@@ -140,7 +140,7 @@ def check_origin(url: httpx2.URL, call: Call, trail: Trail) -> None:
     if not call.has_read_strangers or trail.is_listed(str(url)):
         return
     bare = SCHEME.sub("", str(url)).rstrip("/")
-    if bare not in call.message:
+    if bare not in call.written:
         raise Refused(
             "After reading pages, only addresses can be opened that the person wrote, or that a "
             "search or a page listed. Search for it, or ask the person for the address.",

@@ -34,6 +34,8 @@ export const chat: Words['chat'] = {
 
 	answerAgain: 'Noch einmal antworten',
 	answerWith: 'Anders antworten',
+	answerWithTools: 'Mit Werkzeugen',
+	answerWithoutTools: 'Ohne Werkzeuge',
 	goOn: 'Weiterschreiben',
 	tryAgain: 'Noch einmal versuchen',
 	temperature: (value) => `Temperatur ${oneDigit(value)}`,

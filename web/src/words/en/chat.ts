@@ -40,6 +40,8 @@ export const chat = {
 
 	answerAgain: 'Answer again',
 	answerWith: 'Other ways to answer',
+	answerWithTools: 'With tools',
+	answerWithoutTools: 'Without tools',
 	goOn: 'Continue',
 	tryAgain: 'Try again',
 	temperature: (value: number) => `temperature ${oneDigit(value)}`,
