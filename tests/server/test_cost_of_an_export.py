@@ -13,7 +13,7 @@ from hitsend.store import Store
 NUM_CONVERSATIONS, NUM_MESSAGES = 120, 10
 TEXT = "Bread rises because yeast makes gas. " * 10
 NUM_PORTIONS = NUM_CONVERSATIONS * NUM_MESSAGES // PORTION_MESSAGES
-NUM_OTHER = 12
+NUM_OTHER = 13
 """Statements and trips for the rest of an export: profile, memories, folders, keys, shares."""
 
 

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import msgspec
 import pytest
@@ -26,6 +28,7 @@ def script(*rounds: str, **options: str) -> str:
 
 
 PNG = b"\x89PNG\r\n"
+ZIP_TYPE = {"content-type": "application/zip"}
 FILES = [
     ("plöt 1.png", "image/png", PNG),
     ("page.html", "text/html", b"<script>alert(1)</script>"),
@@ -598,5 +601,16 @@ async def test_files_of_tools_are_kept_with_the_conversation(
             assert response.headers["x-content-type-options"] == "nosniff"
         used = await world.app.services.store.storage.used_by(ada.user_id)
         assert used >= len(PNG)
+        exported = await ada.http.get("/backend-api/export")
+        with ZipFile(BytesIO(exported.content)) as whole:
+            plot_id = result["files"][0]["file_id"]
+            assert whole.read(f"files/{plot_id} plöt 1.png") == PNG
+            assert plot_id in whole.read("conversations.json").decode()
+        eve = await world.someone("eve")
+        assert "files/" not in (await eve.http.get("/backend-api/export")).content.decode("latin-1")
+        imported = await eve.http.post(
+            "/backend-api/import", content=exported.content, headers=ZIP_TYPE
+        )
+        assert imported.json()["num_parts_left_out"]["files"] == 2, imported.text
         await ada.http.delete(f"/backend-api/conversation/{stream.conversation_id}")
         assert (await ada.http.get(plot)).status_code == 404

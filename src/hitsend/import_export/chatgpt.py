@@ -72,12 +72,17 @@ class ExportedCall(msgspec.Struct, frozen=True):
     is_partial: bool = False
 
 
+class ExportedFile(msgspec.Struct, frozen=True):
+    """Its content is beside the conversations, and is not imported."""
+
+
 class ExportedResult(msgspec.Struct, frozen=True):
     call_id: CallId
     tool: ToolName = ""
     server: str = ""
     failed: bool = False
     sources: list[CitedSource] | None = None
+    files: list[ExportedFile] | None = None
 
 
 class FinishDetails(msgspec.Struct, frozen=True):
@@ -185,6 +190,7 @@ def _read_our_message(message: ForeignMessage, left: PartsLeftOut) -> KeptMessag
         return KeptMessage("user", text)
     metadata = message.metadata or Metadata()
     if role == "tool" and metadata.tool_result:
+        left.files += len(metadata.tool_result.files or ())
         return KeptMessage("tool", "", tool_parts=(_read_result(metadata.tool_result, text),))
     if role != "assistant":
         left.tools += 1

@@ -1,6 +1,6 @@
 """Writes an export as a zip, in pieces, so that it need not fit in memory.
 
-README.txt, markdown/….md, conversations.json (the format of ChatGPT exports), account.json
+README.txt, markdown/….md, files/…, conversations.json (the format of ChatGPT exports), account.json
 """
 
 import re
@@ -17,6 +17,7 @@ What {name} said and was answered on the page of hitsend, as of {now}.
 
 conversations.json  every conversation with all its branches, in the shape ChatGPT exports
 markdown/           the same to read: one file per conversation, as it is shown on the page
+files/              what tools made in them, such as plots, by the `file_id` in conversations.json
 account.json        your name, what you say of yourself, what is remembered of you, folders,
                     feedback, shared links and the labels of API keys
 
@@ -58,6 +59,9 @@ class ExportZip:
             f"markdown/{self._make_unique(file_name(conversation))}.md",
             conversation_markdown(conversation),
         )
+
+    def add_file(self, file_id: str, name: str, content: bytes) -> None:
+        self.add(f"files/{file_id} {_safe_name(name)}".rstrip(), content)
 
     @contextmanager
     def open_array(self, name: str) -> Iterator[Callable[[bytes], None]]:
@@ -106,9 +110,13 @@ class _Sink:
 
 
 def file_name(conversation: ImportedConversation) -> str:
-    title = " ".join(UNSAFE_IN_NAMES.sub(" ", conversation.title).split())
-    short = title.encode()[:MAX_NAME_BYTES].decode(errors="ignore")
-    return f"{_format_time(conversation.created_at)[:10]} {short.rstrip(' .')}".rstrip()
+    title = _safe_name(conversation.title)
+    return f"{_format_time(conversation.created_at)[:10]} {title}".rstrip()
+
+
+def _safe_name(text: str) -> str:
+    name = " ".join(UNSAFE_IN_NAMES.sub(" ", text).split())
+    return name.encode()[:MAX_NAME_BYTES].decode(errors="ignore").rstrip(" .")
 
 
 def conversation_markdown(conversation: ImportedConversation) -> str:

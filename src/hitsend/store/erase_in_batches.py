@@ -20,12 +20,14 @@ from hitsend.store.schema import (
     turn_events,
     turns,
 )
+from hitsend.store.tool_schema import tool_files
 
 MAX_CONVERSATIONS = 20
 MAX_TURNS = 50
 MAX_EVENTS = 500
 MAX_LEDGER_ROWS = 500
 MAX_MEMORIES = 500
+MAX_FILES = 4
 """Maximum rows of one transaction."""
 
 EVENT_ROWID: ColumnElement[int] = literal_column("rowid")
@@ -42,6 +44,7 @@ async def erase_conversations(database: Database, where: ColumnElement[bool]) ->
         next_ids = select(conversations.c.id).where(is_next)
         await _erase_messages(database, messages.c.conversation_id.in_(next_ids))
         await erase_turns(database, turns.c.conversation_id.in_(next_ids))
+        await _erase_files(database, tool_files.c.conversation_id.in_(next_ids))
         await erase_in_batches(database, delete(conversations).where(is_next))
         await database.truncate_wal()
 
@@ -79,6 +82,11 @@ async def erase_in_batches(database: Database, batch: Delete) -> None:
     num_erased = 1
     while num_erased:
         num_erased = await database.write(lambda connection: connection.execute(batch).rowcount)
+
+
+async def _erase_files(database: Database, where: ColumnElement[bool]) -> None:
+    batch = select(tool_files.c.id).where(where).limit(MAX_FILES)
+    await erase_in_batches(database, delete(tool_files).where(tool_files.c.id.in_(batch)))
 
 
 async def _next_conversations(database: Database, where: ColumnElement[bool]) -> Sequence[str]:

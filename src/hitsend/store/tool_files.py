@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, select
 
 from hitsend.errors import NotFound
 from hitsend.messages import FileRef
-from hitsend.store.conversations import is_visible_to
+from hitsend.store.conversations import is_listed, is_visible_to
 from hitsend.store.database import Database, reads, writes
 from hitsend.store.schema import conversations
 from hitsend.store.tool_schema import tool_files
@@ -48,6 +48,17 @@ class ToolFiles:
         ]
         connection.execute(insert(tool_files), rows)
         return refs
+
+    @reads
+    def list_ids(self, connection: Connection, user_id: str) -> Sequence[str]:
+        """Returns the files of all listed conversations, oldest first."""
+        found = (
+            select(tool_files.c.id)
+            .join(conversations, conversations.c.id == tool_files.c.conversation_id)
+            .where(is_listed(user_id))
+            .order_by(tool_files.c.created_at, tool_files.c.id)
+        )
+        return connection.scalars(found).all()
 
     @reads
     def get(self, connection: Connection, file_id: str, user_id: str) -> NewFile:

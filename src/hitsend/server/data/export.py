@@ -8,11 +8,13 @@ that other requests have most of the machine.
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
+from hitsend.errors import NotFound
 from hitsend.import_export.chatgpt import EXPORTED_BY
 from hitsend.import_export.imported import ImportedConversation, ImportedMessage
 from hitsend.import_export.write import README, ExportZip
@@ -56,6 +58,11 @@ async def write_export(store: Store, user: User) -> AsyncGenerator[bytes]:
             feedback += (item for one in portion for item in _feedback(one))
             await asyncio.to_thread(_write_json, write, portion, folders)
             yield export.take()
+    for file_id in await store.tool_files.list_ids(user.id):
+        with suppress(NotFound):  # it was deleted meanwhile
+            file = await store.tool_files.get(file_id, user.id)
+            await asyncio.to_thread(export.add_file, file_id, file.name, file.content)
+        yield export.take()
     export.add("account.json", msgspec.json.format(await _account(store, user, feedback)))
     export.close()
     yield export.take()
