@@ -18,9 +18,8 @@ from hitsend.settings import Settings
 from hitsend.store import SERVER, Actor, Store
 from hitsend.store.mcp_rows import McpServer, NewMcpServer
 from hitsend.tools.hosted_tool import Call, FormReply
-from hitsend.tools.mcp import Callback, McpHost, open_host
+from hitsend.tools.mcp import Callback, McpHost, ServerSecrets, open_host
 from hitsend.tools.mcp.definitions import full_name
-from hitsend.tools.mcp.oauth import ClientChoice
 
 BASE_URL = "https://hitsend.test"
 """Where hitsend itself is opened: an authorisation server sends the browser back to it."""
@@ -66,7 +65,7 @@ class Person:
         try:
             await self._use_everything()
         finally:
-            await self._host.disconnect(self._server.id)
+            await self._host.connections.disconnect(self._server.id)
 
     async def _use_everything(self) -> None:
         await self._connect()
@@ -82,7 +81,7 @@ class Person:
 
     async def _connect(self) -> None:
         for _ in range(MAX_SIGN_INS):
-            status = await self._host.test(self._server, self._user_id)
+            status = await self._host.connections.test(self._server, self._user_id)
             if status.condition != "sign_in":
                 return
             await self._sign_in()
@@ -102,9 +101,11 @@ class Person:
                 return
 
     async def _sign_in(self) -> None:
-        choice = ClientChoice(self._context.client_id, self._context.client_secret)
+        entered = ServerSecrets(
+            client_id=self._context.client_id, client_secret=self._context.client_secret
+        )
         sign_ins = self._host.sign_ins
-        url = await sign_ins.begin(self._server, self._user_id, BASE_URL, choice)
+        url = await sign_ins.begin(self._server, self._user_id, BASE_URL, entered)
         async with httpx2.AsyncClient(trust_env=False) as browser:
             answer = await browser.get(url)
         given = parse_qs(urlparse(answer.headers["location"]).query)
@@ -140,7 +141,7 @@ class People:
             kind="http",
             url=scenario.url,
         )
-        added = await self._store.mcp.add(server, SERVER)
+        added = await self._store.mcp_servers.add(server, SERVER)
         context = msgspec.json.decode(scenario.context, type=Context)
         return Person(self._host, user_id, added, context)
 
@@ -154,7 +155,7 @@ async def open_people(database: Path) -> AsyncGenerator[People]:
         try:
             yield People(store, host)
         finally:
-            await host.close()
+            await host.connections.close()
     finally:
         await store.close()
 

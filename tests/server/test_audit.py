@@ -452,7 +452,7 @@ async def do_mcp_server_deleted(cast: Cast) -> Expected:
 @case
 async def do_mcp_tool_changed(cast: Cast) -> Expected:
     server_id = (await do_mcp_server_added(cast))["event"]["server_id"]
-    store = cast.world.app.services.store.mcp
+    store = cast.world.app.services.store.mcp_tools
     await store.record_listing(server_id, {"search": ToolDraft()}, is_whole=True)
     change = {"name": "search", "is_read_only": True}
     await cast.by_ada("PATCH", f"mcp/servers/{server_id}/tools", change)

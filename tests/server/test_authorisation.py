@@ -382,9 +382,9 @@ async def test_anothers_and_a_missing_object_get_the_same_response(world: World)
         kind="http",
         url=f"https://{CANARY}.example",
     )
-    hers["server_id"] = (await world.app.services.store.mcp.add(server, SERVER)).id
+    hers["server_id"] = (await world.app.services.store.mcp_servers.add(server, SERVER)).id
     hers["share_id"] = await shared(ada, hers)
-    permissions = world.app.services.store.permissions
+    permissions = world.app.services.store.tool_permissions
     await permissions.allow(ada.user_id, CANARY, "", "fingerprint", None)
     (file,) = await world.app.services.store.tool_files.add(
         ada.user_id, stream.conversation_id, [NewFile("plot.png", "image/png", CANARY.encode())]

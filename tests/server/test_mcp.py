@@ -117,7 +117,7 @@ async def test_a_server_that_goes_away_in_mid_call_ends_the_call_and_not_the_ans
 async def test_a_feature_of_a_dead_server_delays_no_message(world: World) -> None:
     ada = await world.someone("ada", "admin")
     server = await add_odd(ada)
-    await world.app.services.store.mcp.delete(server["id"], ada.user_id, COMMAND_LINE)
+    await world.app.services.store.mcp_servers.delete(server["id"], ada.user_id, COMMAND_LINE)
     dead = await add_odd(ada, "plain")
     command = {"command": ["/no/such/program"]}
     path = f"{SERVERS}/{dead['id']}/command"
@@ -330,7 +330,7 @@ async def test_resources_become_marked_text_and_prompts_text(world: World) -> No
         assert got.json() == {"text": "Write a greeting for Bob."}
         missing = await ada.http.post(f"{path}/prompts/get", json={"name": "none"})
         assert missing.status_code == 503
-        await host(world).close()
+        await host(world).connections.close()
 
 
 async def test_calls_are_listed_to_managers_and_each_persons_own_to_them(world: World) -> None:
@@ -340,7 +340,7 @@ async def test_calls_are_listed_to_managers_and_each_persons_own_to_them(world: 
     asked = script(call_line("odd_echo", text="secret"), "Done.")
     for person in (ada, eve):
         await person.send(asked, system_hints=[server["feature"]])
-    await host(world).close()
+    await host(world).connections.close()
     path = f"{SERVERS}/{server['id']}/calls"
     of_all = (await ada.http.get(path)).json()["items"]
     assert [(one["user"], one["tool"], one["outcome"]) for one in of_all] == [

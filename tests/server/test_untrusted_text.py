@@ -77,7 +77,7 @@ def results(stream: AnswerStream) -> list[dict[str, Any]]:
 
 async def allow_letters_for_always(world: World, ada: Someone, posted: list[str]) -> None:
     fingerprint = make_post_letter([]).fingerprint
-    permissions = world.app.services.store.permissions
+    permissions = world.app.services.store.tool_permissions
     await permissions.allow(ada.user_id, "post_letter", "", fingerprint, None)
     await ada.send(ask(call_line("post_letter", text="fine"), "Sent."), system_hints=FEATURES)
     assert posted == ["fine"]

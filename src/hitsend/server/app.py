@@ -156,8 +156,8 @@ async def open_app(
         if settings.tool_rounds:
             egress = open_egress(settings)
             mcp = await asyncio.to_thread(open_host, store, settings, egress)
-            stack.push_async_callback(mcp.close)
-            await stack.enter_async_context(_run_in_background(mcp.close_idle_forever))
+            stack.push_async_callback(mcp.connections.close)
+            await stack.enter_async_context(_run_in_background(mcp.connections.close_idle_forever))
             past = ConversationRecall(store, embedder, index, background)
             tools = [*build_tools(settings, code, egress, past), *more_tools]
             toolbox = Toolbox(tools, [mcp], store.groups)

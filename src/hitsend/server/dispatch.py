@@ -55,7 +55,7 @@ from hitsend.server.edge.request_id import request_id_of
 from hitsend.server.edge.request_log import CLIENT_CLOSED, HUNG_UP, LoggedRoute
 from hitsend.server.edge.security_headers import SecurityHeaders
 from hitsend.server.limits.headers import rate_limit_headers
-from hitsend.server.mcp.paths import MCP_PATH
+from hitsend.server.mcp.endpoint import MCP_PATH
 from hitsend.server.metrics.metrics import Metrics
 from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.turns.socket.limits import SocketClose

@@ -22,12 +22,13 @@ from hitsend.store.imports import Imports
 from hitsend.store.ledger import Ledger
 from hitsend.store.limits import Limits
 from hitsend.store.log_packing import LogPacking
-from hitsend.store.mcp import McpServers
+from hitsend.store.mcp_servers import McpServers
+from hitsend.store.mcp_sign_ins import McpSignIns
+from hitsend.store.mcp_tools import McpTools
 from hitsend.store.memories import Memories
 from hitsend.store.migrate import migrate
 from hitsend.store.password_resets import PasswordResets
 from hitsend.store.past_messages import PastMessages
-from hitsend.store.permissions import Permissions
 from hitsend.store.prices import Prices
 from hitsend.store.profiles import Profiles
 from hitsend.store.prompts import Prompts
@@ -40,6 +41,7 @@ from hitsend.store.shares import Shares
 from hitsend.store.storage import Storage
 from hitsend.store.summaries import Summaries
 from hitsend.store.tool_files import ToolFiles
+from hitsend.store.tool_permissions import ToolPermissions
 from hitsend.store.turns import Turns
 from hitsend.store.usage import UsageSums
 
@@ -60,14 +62,15 @@ class Store:
     ledger: Ledger
     limits: Limits
     groups: Groups
-    mcp: McpServers
+    mcp_servers: McpServers
+    mcp_sign_ins: McpSignIns
+    mcp_tools: McpTools
     prices: Prices
     prompts: Prompts
     experiments: Experiments
     audit: Audit
     backups: BackupRecords
     password_resets: PasswordResets
-    permissions: Permissions
     profiles: Profiles
     memories: Memories
     exchanges: Exchanges
@@ -75,6 +78,7 @@ class Store:
     repeated_turns: RepeatedTurns
     summaries: Summaries
     tool_files: ToolFiles
+    tool_permissions: ToolPermissions
     usage: UsageSums
 
     @classmethod
@@ -102,14 +106,15 @@ class Store:
         self.limits = Limits(database)
         self.ledger = Ledger(database, self.limits)
         self.groups = Groups(database, self.limits)
-        self.mcp = McpServers(database)
+        self.mcp_servers = McpServers(database)
+        self.mcp_sign_ins = McpSignIns(database)
+        self.mcp_tools = McpTools(database)
         self.prices = Prices(database)
         self.prompts = Prompts(database)
         self.experiments = Experiments(database, self.prompts)
         self.audit = Audit(database)
         self.backups = BackupRecords(database)
         self.password_resets = PasswordResets(database)
-        self.permissions = Permissions(database)
         self.profiles = Profiles(database)
         self.memories = Memories(database)
         self.exchanges = Exchanges(database)
@@ -117,6 +122,7 @@ class Store:
         self.repeated_turns = RepeatedTurns(database)
         self.summaries = Summaries(database)
         self.tool_files = ToolFiles(database)
+        self.tool_permissions = ToolPermissions(database)
         self.usage = UsageSums(database)
         self.turns = Turns(database, self.ledger)
         self.log_packing = LogPacking(database)

@@ -9,11 +9,12 @@ from starlette.responses import Response
 from hitsend.server.auth.identify import check_origin
 from hitsend.server.call import Access, Call, Endpoint, check_scopes, endpoint, json_response
 from hitsend.server.mcp.exchange import Exchange, McpServer, Revision, respond
-from hitsend.server.mcp.paths import MCP_PATH
 from hitsend.server.mcp.sessions import check_session, open_session
 from hitsend.server.mcp.tool import McpTool
+from hitsend.server.mcp.tools import TOOLS
 from hitsend.wire.json_rpc import RpcFailure, RpcMessage, decode_message
 
+MCP_PATH = "/mcp"
 SESSION = "mcp-session-id"
 ACCEPTED = 202
 STREAM_TYPES = frozenset({"text/event-stream", "text/*", "*/*"})
@@ -99,3 +100,6 @@ def _take_notification(call: Call, message: RpcMessage, session_id: str | None) 
 def _accepted_types(call: Call) -> set[str]:
     accepted = call.request.headers.get("accept", "*/*").lower()
     return {one.partition(";")[0].strip() for one in accepted.split(",")}
+
+
+serve_mcp = build_endpoint(TOOLS)

@@ -87,12 +87,12 @@ async def read_file(call: Call) -> Response:
 @endpoint("GET", "/backend-api/tools/permissions", Access.SESSION)
 async def list_permissions(call: Call) -> Response:
     """List the tools that the caller lets run without asking, newest first."""
-    return json_response(Items(await call.app.services.store.permissions.list(call.user_id)))
+    return json_response(Items(await call.app.services.store.tool_permissions.list(call.user_id)))
 
 
 @endpoint("DELETE", "/backend-api/tools/permissions/{permission_id}", Access.SESSION)
 async def revoke_permission(call: Call) -> Response:
     """Revoke a permission: the tool asks again."""
-    permissions = call.app.services.store.permissions
+    permissions = call.app.services.store.tool_permissions
     await permissions.revoke(call.path_param("permission_id"), call.user_id)
     return Response(status_code=NO_CONTENT)

@@ -166,7 +166,7 @@ class CallRun:
             return None
         if self._has_read_strangers:
             return "untrusted"
-        is_allowed = await self._services.store.permissions.is_allowed(
+        is_allowed = await self._services.store.tool_permissions.is_allowed(
             self._user_id, self._turn.conversation_id, self._tool.fingerprint
         )
         return None if is_allowed else "writes"
@@ -205,7 +205,7 @@ class CallRun:
     async def _remember(self, decision: Verdict) -> None:
         if decision in ("conversation", "always"):
             conversation_id = self._turn.conversation_id if decision == "conversation" else None
-            await self._services.store.permissions.allow(
+            await self._services.store.tool_permissions.allow(
                 self._user_id,
                 self._tool.name,
                 self._tool.server,

@@ -5,7 +5,9 @@ what settings show of them. It connects when a tool is called, never before an a
 SDK is imported at the first connection, because importing it takes a second.
 """
 
-from hitsend.tools.mcp.host import McpHost, ServerSecrets, ServerStatus, open_host
+from hitsend.tools.mcp.connections import ServerStatus
+from hitsend.tools.mcp.host import McpHost, open_host
 from hitsend.tools.mcp.oauth import Callback
+from hitsend.tools.mcp.server_secrets import ServerSecrets
 
 __all__ = ["Callback", "McpHost", "ServerSecrets", "ServerStatus", "open_host"]

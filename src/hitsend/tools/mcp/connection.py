@@ -10,30 +10,25 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
-import anyio
 import mcp_types as types
-import msgspec
 from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, InputRequiredRoundsExceededError, Transport
-from mcp.client._transport import TransportStreams
-from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from hitsend.errors import HitsendError, Unavailable
-from hitsend.tools.hosted_tool import Call, FormReply
+from hitsend.tools.hosted_tool import Call
 from hitsend.tools.mcp.definitions import (
-    NO_ARGUMENTS,
     ToolDefinition,
     clean_line,
-    clean_text,
     read_definition,
 )
+from hitsend.tools.mcp.elicitation import ActiveCall, build_answer, read_question
 from hitsend.tools.mcp.http_transport import SessionOver
 from hitsend.tools.mcp.server_log import ServerLog
+from hitsend.tools.mcp.watched_transport import WatchedTransport
 
 T = TypeVar("T")
 
@@ -51,12 +46,9 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 MAX_PAGES = 20
 MAX_TOOLS = 200
 MAX_ITEMS = 500
-MAX_FORM_BYTES = 20_000
 MAX_PROGRESS_CHARS = 300
 PROTOCOL = types.Implementation(name="hitsend", version="1")
 ANSWER = "its answer does not follow the protocol"
-
-
 SESSION_OVER = "Session terminated"
 STAND_INS = ("Server returned an error response", "Not Found")
 """What the SDK says where the server said nothing that it understands."""
@@ -82,7 +74,7 @@ class Connection:
         self._asked_to_close = asyncio.Event()
         self._reason = ""
         self._task: asyncio.Task[None] | None = None
-        self._active: list[_ActiveCall] = []
+        self._active: list[ActiveCall] = []
         self.used_at = time.monotonic()
         self.digests: dict[str, str] = {}
         """Of the tools that this connection has seen, by name."""
@@ -164,7 +156,7 @@ class Connection:
                 call.report(f"{text}\n")
 
         request = client.call_tool(name, arguments, progress_callback=show)
-        active = _ActiveCall(call)
+        active = ActiveCall(call)
         self._active.append(active)
         try:
             return await self._ask(request, timeout_s, active)
@@ -197,7 +189,7 @@ class Connection:
         return await self._ask(client.get_prompt(name, arguments), timeout_s)
 
     async def _run(self) -> None:
-        watched = _WatchedTransport(self._transport, self._lost)
+        watched = WatchedTransport(self._transport, self._lost)
         try:
             async with Client(
                 watched,
@@ -229,7 +221,7 @@ class Connection:
         self,
         request: Coroutine[Any, Any, T],
         timeout_s: float,
-        active: "_ActiveCall | None" = None,
+        active: "ActiveCall | None" = None,
     ) -> T:
         """Runs a request beside the connection, which may end meanwhile."""
         self.used_at = time.monotonic()
@@ -273,16 +265,10 @@ class Connection:
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult:
         """Asks the person whose call runs. Nobody else is asked, and nobody when none runs."""
-        question = _read_question(self._server, params)
+        question = read_question(self._server, params)
         if not self._active or question is None:
             return types.ElicitResult(action="decline")
-        reply = await self._active[-1].ask(*question)
-        if reply is None:
-            return types.ElicitResult(action="cancel")
-        is_form = isinstance(params, types.ElicitRequestFormParams)
-        has_content = reply.action == "accept" and is_form
-        content = msgspec.json.decode(reply.content, type=FormContent) if has_content else None
-        return types.ElicitResult(action=reply.action, content=content)
+        return build_answer(params, await self._active[-1].ask(*question))
 
     def _require_client(self) -> Client:
         if self._client is None:
@@ -294,123 +280,6 @@ class Connection:
         if self.is_open:
             return Unavailable(f"{self._server} did not answer properly{reason}.")
         return Unavailable(f"The connection to {self._server} ended{reason}.")
-
-
-FormContent = dict[str, str | int | float | bool | list[str] | None]
-
-
-class _ActiveCall:
-    """A call under way, and its time limit."""
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-        self.limit: asyncio.Timeout | None = None
-        self.ended = asyncio.Event()
-
-    async def ask(self, message: str, schema: str) -> FormReply | None:
-        """Returns None if the call ends before the person answers."""
-        loop = asyncio.get_running_loop()
-        deadline = self.limit.when() if self.limit else None
-        asked_at = loop.time()
-        if self.limit is not None:
-            self.limit.reschedule(None)
-        asking = asyncio.ensure_future(self._call.ask(message, schema))
-        ended = asyncio.ensure_future(self.ended.wait())
-        try:
-            await asyncio.wait([asking, ended], return_when="FIRST_COMPLETED")
-            return asking.result() if asking.done() else None
-        finally:
-            for one in (asking, ended):
-                one.cancel()
-            await asyncio.wait([asking, ended])
-            if self.limit is not None and deadline is not None and not self.ended.is_set():
-                self.limit.reschedule(deadline + loop.time() - asked_at)
-
-
-class _WatchedTransport:
-    """Tells when the server is gone, and keeps of its tools what is used here. Schemas of results
-    go before the SDK applies them: an expression in one can keep this process busy for hours."""
-
-    def __init__(self, inner: Transport, lost: asyncio.Event) -> None:
-        self._inner = inner
-        self._lost = lost
-
-    async def __aenter__(self) -> TransportStreams:
-        read, write = await self._inner.__aenter__()
-        return _WatchedReadStream(read, self._lost), write
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._inner.__aexit__(kind, error, traceback)
-
-
-class _WatchedReadStream:
-    def __init__(self, inner: Any, lost: asyncio.Event) -> None:
-        self._inner = inner
-        self._lost = lost
-
-    @property
-    def last_context(self) -> Any:
-        return getattr(self._inner, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
-        try:
-            received: SessionMessage | Exception = await self._inner.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._lost.set()
-            raise
-        if isinstance(received, SessionMessage):
-            _clean_listing(received.message)
-        return received
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    def __aiter__(self) -> "_WatchedReadStream":
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> "_WatchedReadStream":
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-
-def _clean_listing(message: object) -> None:
-    """One tool that is described wrongly must not hide the others."""
-    result = message.result if isinstance(message, types.JSONRPCResponse) else None
-    tools = result.get("tools") if isinstance(result, dict) else None
-    if isinstance(result, dict) and isinstance(tools, list):
-        result["tools"] = [clean for tool in tools if (clean := _clean_tool(tool)) is not None]
-
-
-def _clean_tool(tool: object) -> dict[str, Any] | None:
-    if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
-        return None
-    schema = tool.get("inputSchema")
-    known = schema if isinstance(schema, dict) else {}
-    kept = {"name": tool["name"], "inputSchema": {"type": "object"} | known}
-    for key in ("title", "description"):
-        if isinstance(tool.get(key), str):
-            kept[key] = tool[key]
-    if isinstance(hints := tool.get("annotations"), dict):
-        kept["annotations"] = {"readOnlyHint": hints.get("readOnlyHint") is True}
-    return kept
 
 
 @asynccontextmanager
@@ -463,21 +332,6 @@ def _read_tool(tool: types.Tool) -> ToolDefinition:
         tool.input_schema,
         is_read_only_hint=bool(hints and hints.read_only_hint),
     )
-
-
-def _read_question(server: str, params: types.ElicitRequestParams) -> tuple[str, str] | None:
-    """Returns the message and the schema of its form, or None for what cannot be shown."""
-    message = f"{server} asks: {clean_text(params.message, 2_000)}"
-    if isinstance(params, types.ElicitRequestURLParams):
-        url = clean_line(params.url, 2_000)
-        if url != params.url or not url.startswith("https://"):
-            return None
-        return f"{message}\n\nOpen this address, and accept when you are done: {url}", NO_ARGUMENTS
-    try:
-        schema = msgspec.json.encode(params.requested_schema)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError, TypeError):
-        return None
-    return (message, schema.decode()) if len(schema) <= MAX_FORM_BYTES else None
 
 
 def _describe_progress(progress: float, total: float | None, message: str | None) -> str:

@@ -20,11 +20,11 @@ import msgspec
 
 from hitsend.credentials import hash_token, new_token
 from hitsend.errors import HitsendError, Refused, Unavailable
-from hitsend.store import Actor
-from hitsend.store.mcp import McpServers
+from hitsend.store import Actor, Store
 from hitsend.store.mcp_rows import McpServer
 from hitsend.tools.mcp.definitions import clean_line
 from hitsend.tools.mcp.http_transport import Authorization
+from hitsend.tools.mcp.server_secrets import ServerSecrets
 from hitsend.tools.mcp.vault import Vault
 
 if TYPE_CHECKING:
@@ -37,13 +37,6 @@ SIGN_IN_S = 900.0
 REFRESH_EARLY_S = 60.0
 """Tokens are renewed this long before they expire."""
 MAX_SCOPE_CHARS = 2_000
-
-
-class ClientChoice(msgspec.Struct, frozen=True):
-    """The client that somebody registered by hand."""
-
-    client_id: str = ""
-    client_secret: str = ""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,8 +95,9 @@ class Http(Protocol):
 
 
 class SignIns:
-    def __init__(self, store: McpServers, vault: Vault, http: Http) -> None:
-        self._store = store
+    def __init__(self, store: Store, vault: Vault, http: Http) -> None:
+        self._servers = store.mcp_servers
+        self._store = store.mcp_sign_ins
         self._vault = vault
         self._http = http
         self._challenges: dict[tuple[str, str], str] = {}
@@ -120,7 +114,7 @@ class SignIns:
         self._challenges.pop((server_id, user_id), None)
 
     async def begin(
-        self, server: McpServer, user_id: str, base_url: str, choice: ClientChoice
+        self, server: McpServer, user_id: str, base_url: str, entered: ServerSecrets
     ) -> str:
         """Returns the address to send the browser to. Raises Refused and Unavailable."""
         from hitsend.tools.mcp.oauth_discovery import find_authority
@@ -135,7 +129,7 @@ class SignIns:
         before = await self._read_tokens(server.id, user_id)
         scope = _unite(before.scope if before else "", authority.scope)
         client = await self._find_client(
-            http, server, metadata, redirect_uri, scope, base_url, choice
+            http, server, metadata, redirect_uri, scope, base_url, entered
         )
         state, verifier = new_token(), secrets.token_urlsafe(48)
         pending = PendingSignIn(
@@ -152,7 +146,7 @@ class SignIns:
         )
         sealed = self._vault.seal(pending, f"sign-in:{server.id}:{user_id}")
         expires_at = time.time() + SIGN_IN_S
-        await self._store.begin_sign_in(hash_token(state), server.id, user_id, sealed, expires_at)
+        await self._store.begin(hash_token(state), server.id, user_id, sealed, expires_at)
         asked = {
             "response_type": "code",
             "client_id": client.client_id,
@@ -167,8 +161,8 @@ class SignIns:
 
     async def finish(self, callback: Callback, user_id: str, by: Actor) -> str:
         """Returns the id of the server. Raises Refused, NotFound and Unavailable."""
-        taken = await self._store.take_sign_in(hash_token(callback.state), user_id)
-        server = await self._store.find_usable(taken.server_id, user_id)
+        taken = await self._store.take(hash_token(callback.state), user_id)
+        server = await self._servers.find_usable(taken.server_id, user_id)
         purpose = f"sign-in:{server.id}:{user_id}"
         pending = self._vault.open(taken.sealed, PendingSignIn, purpose)
         if callback.iss != pending.issuer and (callback.iss is not None or pending.has_iss):
@@ -299,18 +293,18 @@ class SignIns:
         redirect_uri: str,
         scope: str,
         base_url: str,
-        choice: ClientChoice,
+        entered: ServerSecrets,
     ) -> "OAuthClient":
         """By hand, by our own document, or registered dynamically: once for all people."""
         from hitsend.tools.mcp.oauth_discovery import OAuthClient, is_client_of, register
 
-        if choice.client_id:
-            method = "client_secret_post" if choice.client_secret else "none"
-            if choice.client_secret and "client_secret_post" not in (
+        if entered.client_id:
+            method = "client_secret_post" if entered.client_secret else "none"
+            if entered.client_secret and "client_secret_post" not in (
                 metadata.token_endpoint_auth_methods_supported or ("client_secret_basic",)
             ):
                 method = "client_secret_basic"
-            return OAuthClient(choice.client_id, choice.client_secret, method)
+            return OAuthClient(entered.client_id, entered.client_secret, method)
         if metadata.client_id_metadata_document_supported and base_url.startswith("https://"):
             return OAuthClient(f"{base_url}/oauth/client.json")
         purpose = f"client:{server.id}"

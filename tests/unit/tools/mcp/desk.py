@@ -44,9 +44,9 @@ class Desk:
             "title": title,
             "prefix": make_prefix(title),
             "kind": "command" if "command" in changes else "http",
-            "sealed": self.host.seal_secrets(server_id, secrets),
+            "sealed": self.host.secrets.seal(server_id, secrets),
         }
-        return await self.store.mcp.add(NewMcpServer(**values | changes), SERVER)
+        return await self.store.mcp_servers.add(NewMcpServer(**values | changes), SERVER)
 
     async def add_odd(self, *arguments: str, **changes: Any) -> McpServer:
         program = ROOT / "tests" / "mcp_servers" / "odd.py"
@@ -78,7 +78,7 @@ class Desk:
         return self.reply
 
     def log(self, server: McpServer) -> str:
-        return "\n".join(one.text for one in self.host.log(server.id))
+        return "\n".join(one.text for one in self.host.connections.log(server.id).lines)
 
 
 @asynccontextmanager
@@ -95,6 +95,6 @@ async def open_desk(database: Path, **changes: Any) -> AsyncGenerator[Desk]:
             desk.may_reply.set()
             yield desk
         finally:
-            await host.close()
+            await host.connections.close()
     finally:
         await store.close()

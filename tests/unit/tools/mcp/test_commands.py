@@ -24,7 +24,7 @@ async def desk(tmp_path: Path, copy_database: Callable[[Path], Path]) -> AsyncGe
 
 async def test_a_tool_is_called_and_its_name_has_the_prefix_of_its_server(desk: Desk) -> None:
     server = await desk.add_odd()
-    status = await desk.host.test(server, desk.user_id)
+    status = await desk.host.connections.test(server, desk.user_id)
     assert (status.condition, status.version) == ("connected", "2025-11-25")
     result = await desk.call("odd_echo", text="hello")
     assert (result.output, result.failed) == ("hello", False)
@@ -32,10 +32,10 @@ async def test_a_tool_is_called_and_its_name_has_the_prefix_of_its_server(desk: 
 
 async def test_tools_are_written_by_strangers_and_write_unless_marked(desk: Desk) -> None:
     server = await desk.add_odd()
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     echo = (await desk.tools())["odd_echo"]
     assert (echo.effect, echo.is_untrusted, echo.server) == ("writes", True, "Odd")
-    await desk.store.mcp.set_tool(server.id, "echo", desk.user_id, by=SERVER, is_read_only=True)
+    await desk.store.mcp_tools.change(server.id, "echo", desk.user_id, by=SERVER, is_read_only=True)
     assert (await desk.tools())["odd_echo"].effect == "reads"
 
 
@@ -49,7 +49,7 @@ async def test_listing_tools_starts_no_program(desk: Desk) -> None:
     server = await desk.add_odd("mute")
     async with asyncio.timeout(5):
         assert await desk.tools() == {}
-    assert desk.host.status(server, desk.user_id).condition == "unused"
+    assert desk.host.connections.status(server, desk.user_id).condition == "unused"
 
 
 async def test_the_program_knows_few_variables_and_its_own(
@@ -57,7 +57,7 @@ async def test_the_program_knows_few_variables_and_its_own(
 ) -> None:
     monkeypatch.setenv("HITSEND_ENGINE_KEY", "hidden")
     server = await desk.add_odd(secrets=ServerSecrets(environment={"TOKEN": "t"}))
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     names = set((await desk.call("odd_leak")).output.split())
     assert "TOKEN" in names
     assert names <= {"TOKEN", "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LC_CTYPE"}
@@ -65,7 +65,7 @@ async def test_the_program_knows_few_variables_and_its_own(
 
 async def test_a_program_that_ends_in_mid_call_is_told_and_started_again(desk: Desk) -> None:
     server = await desk.add_odd()
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     with pytest.raises(Unavailable, match=r"connection to Odd ended: ended with code 3\."):
         await desk.call("odd_vanish")
     assert "I am going" in desk.log(server)
@@ -74,71 +74,71 @@ async def test_a_program_that_ends_in_mid_call_is_told_and_started_again(desk: D
 
 async def test_a_program_that_keeps_crashing_is_left_alone_for_a_while(desk: Desk) -> None:
     server = await desk.add_odd()
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     for _ in range(2):
         with pytest.raises(Unavailable, match="ended with code 3"):
             await desk.call("odd_vanish")
     with pytest.raises(Unavailable, match="failed 2 times: .* tried again in"):
         await desk.call("odd_echo")
-    status = desk.host.status(server, desk.user_id)
+    status = desk.host.connections.status(server, desk.user_id)
     assert status.condition == "failed"
     assert status.retry_in_s is not None
-    assert (await desk.host.test(server, desk.user_id)).condition == "connected"
+    assert (await desk.host.connections.test(server, desk.user_id)).condition == "connected"
 
 
 async def test_a_program_that_does_not_start_says_why(desk: Desk) -> None:
     server = await desk.add_odd("crash")
-    status = await desk.host.test(server, desk.user_id)
+    status = await desk.host.connections.test(server, desk.user_id)
     assert status.problem == "Odd cannot be reached: ended with code 7."
     assert "no database found" in desk.log(server)
 
 
 async def test_a_missing_program_is_named(desk: Desk) -> None:
     server = await desk.add(command=("/no/such/program",))
-    status = await desk.host.test(server, desk.user_id)
+    status = await desk.host.connections.test(server, desk.user_id)
     assert status.problem == "Odd cannot be reached: there is no program /no/such/program."
 
 
 async def test_a_server_without_tools_is_connected_with_no_tools(desk: Desk) -> None:
     server = await desk.add_odd("empty")
-    assert (await desk.host.test(server, desk.user_id)).condition == "no_tools"
+    assert (await desk.host.connections.test(server, desk.user_id)).condition == "no_tools"
 
 
 async def test_a_listing_without_an_end_ends(desk: Desk) -> None:
     server = await desk.add_odd("endless")
-    assert (await desk.host.test(server, desk.user_id)).condition == "connected"
+    assert (await desk.host.connections.test(server, desk.user_id)).condition == "connected"
     assert list(await desk.tools()) == ["odd_echo"]
 
 
 async def test_a_hundred_megabytes_of_result_are_refused(desk: Desk) -> None:
     server = await desk.add_odd()
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     with pytest.raises(Unavailable, match="sent more than 10,000,000 bytes at once"):
         await desk.call("odd_flood")
     assert (await desk.call("odd_echo", text="still here")).output == "still here"
 
 
 async def test_invalid_utf_8_becomes_replacement_characters(desk: Desk) -> None:
-    await desk.host.test(await desk.add_odd(), desk.user_id)
+    await desk.host.connections.test(await desk.add_odd(), desk.user_id)
     assert (await desk.call("odd_dirt")).output == "a\ufffd\ufffdb"
 
 
 async def test_lines_that_are_no_messages_are_passed_over(desk: Desk) -> None:
     server = await desk.add_odd()
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     assert (await desk.call("odd_junk")).output == "after junk"
     assert "not a message: this is no JSON" in desk.log(server)
 
 
 async def test_an_answer_of_the_wrong_shape_is_told(desk: Desk) -> None:
-    await desk.host.test(await desk.add_odd(), desk.user_id)
+    await desk.host.connections.test(await desk.add_odd(), desk.user_id)
     with pytest.raises(Unavailable, match="does not follow the protocol"):
         await desk.call("odd_wrong")
 
 
 async def test_a_call_that_hangs_ends_at_the_limit_of_its_server(desk: Desk) -> None:
     server = await desk.add_odd(timeout_s=1.0)
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     with pytest.raises(Unavailable, match="did not answer in time and was stopped"):
         await desk.call("odd_hang")
     assert (await desk.call("odd_echo", text="on")).output == "on"
@@ -146,7 +146,7 @@ async def test_a_call_that_hangs_ends_at_the_limit_of_its_server(desk: Desk) -> 
 
 async def test_stopping_a_call_leaves_the_server_usable(desk: Desk) -> None:
     server = await desk.add_odd()
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     call = asyncio.create_task(desk.call("odd_hang"))
     await asyncio.sleep(0)
     call.cancel()
@@ -156,7 +156,7 @@ async def test_stopping_a_call_leaves_the_server_usable(desk: Desk) -> None:
 
 
 async def test_a_question_of_the_server_goes_to_the_person_who_calls(desk: Desk) -> None:
-    await desk.host.test(await desk.add_odd(), desk.user_id)
+    await desk.host.connections.test(await desk.add_odd(), desk.user_id)
     desk.reply = FormReply("accept", '{"size":"L"}')
     assert (await desk.call("odd_ask")).output == 'accept {"size": "L"}'
     assert desk.asked[0][0] == "Odd asks: Which size?"
@@ -166,44 +166,46 @@ async def test_a_question_of_the_server_goes_to_the_person_who_calls(desk: Desk)
 
 async def test_a_tool_that_changes_is_off_until_it_is_confirmed(desk: Desk, tmp_path: Path) -> None:
     server = await desk.add_odd("plain", str(tmp_path))
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     before = (await desk.tools())["odd_echo"]
     (tmp_path / "echo.txt").write_text("Sends your files to me.")
-    await desk.host.disconnect(server.id)
+    await desk.host.connections.disconnect(server.id)
     # The model was told of the old one. The connection finds out before the call.
     with pytest.raises(Refused, match="echo of Odd has changed"):
         await desk.run(before, text="x")
     assert "odd_echo" not in await desk.tools()
-    [changed] = [one for one in await desk.store.mcp.tools(server.id) if one.draft]
+    [changed] = [one for one in await desk.store.mcp_tools.list(server.id) if one.draft]
     assert changed.draft is not None
     assert (changed.description, changed.draft.description) == (
         "Does echo.",
         "Sends your files to me.",
     )
     digest = changed.draft.digest
-    await desk.store.mcp.set_tool(server.id, "echo", desk.user_id, SERVER, confirmed_digest=digest)
+    await desk.store.mcp_tools.change(
+        server.id, "echo", desk.user_id, SERVER, confirmed_digest=digest
+    )
     assert (await desk.tools())["odd_echo"].spec.description == "Sends your files to me."
     assert (await desk.call("odd_echo", text="x")).output == "x"
 
 
 async def test_a_server_tells_of_changes_while_it_runs(desk: Desk, tmp_path: Path) -> None:
     server = await desk.add_odd("plain", str(tmp_path))
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     assert (await desk.call("odd_change")).output == "changed"
     async with asyncio.timeout(20):
         while "odd_echo" in await desk.tools():
             continue
-    [new] = [one for one in await desk.store.mcp.tools(server.id) if one.name == "new"]
+    [new] = [one for one in await desk.store.mcp_tools.list(server.id) if one.name == "new"]
     assert (new.is_new, new.is_on) == (True, False)
 
 
 async def test_a_tool_that_is_gone_cannot_be_called(desk: Desk, tmp_path: Path) -> None:
     server = await desk.add_odd("plain", str(tmp_path))
     (tmp_path / "new.txt").write_text("")
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     new = (await desk.tools())["odd_new"]
     (tmp_path / "new.txt").unlink()
-    await desk.host.disconnect(server.id)
+    await desk.host.connections.disconnect(server.id)
     with pytest.raises(Refused, match="Odd has no tool new any more"):
         await desk.run(new)
     assert "odd_new" not in await desk.tools()
@@ -213,9 +215,9 @@ async def test_a_tool_that_is_gone_cannot_be_called(desk: Desk, tmp_path: Path) 
 
 async def test_hostile_schemas_are_bounded_or_refused_with_a_reason(desk: Desk) -> None:
     server = await desk.add_odd("hostile")
-    status = await desk.host.test(server, desk.user_id)
+    status = await desk.host.connections.test(server, desk.user_id)
     assert status.condition == "connected"
-    reasons = {one.name: one.problem for one in await desk.store.mcp.tools(server.id)}
+    reasons = {one.name: one.problem for one in await desk.store.mcp_tools.list(server.id)}
     assert reasons["many"].startswith("The description of its arguments has ")
     assert reasons["deep"] == "Its arguments are nested too deep."
     assert reasons["bomb"] == "Its arguments are nested too deep."
@@ -231,7 +233,7 @@ async def test_hostile_schemas_are_bounded_or_refused_with_a_reason(desk: Desk) 
 
 
 async def test_an_expression_in_a_schema_of_results_is_not_run(desk: Desk) -> None:
-    await desk.host.test(await desk.add_odd("hostile"), desk.user_id)
+    await desk.host.connections.test(await desk.add_odd("hostile"), desk.user_id)
     async with asyncio.timeout(10):
         assert (await desk.call("odd_slow")).output.startswith("aaaa")
 
@@ -246,8 +248,8 @@ async def test_each_person_has_a_process_of_their_own(
             "Every day", command=program, secrets=secrets, owner_id=None, audience="everyone"
         )
         eve = (await desk.store.accounts.create("eve", "", "member")).id
-        [server] = await desk.store.mcp.list(eve)
-        await desk.host.test(server, desk.user_id)
+        [server] = await desk.store.mcp_servers.list(eve)
+        await desk.host.connections.test(server, desk.user_id)
         mine = await desk.call("every_day_process")
         hers = await desk.call("every_day_process", eve)
         assert mine.output != hers.output
@@ -258,9 +260,9 @@ async def test_the_least_used_process_makes_room(
 ) -> None:
     async with open_desk(copy_database(tmp_path / "data"), mcp_processes=1) as desk:
         first, second = await desk.add_odd(title="One"), await desk.add_odd(title="Two")
-        await desk.host.test(first, desk.user_id)
-        await desk.host.test(second, desk.user_id)
-        assert desk.host.status(first, desk.user_id).condition == "unused"
+        await desk.host.connections.test(first, desk.user_id)
+        await desk.host.connections.test(second, desk.user_id)
+        assert desk.host.connections.status(first, desk.user_id).condition == "unused"
         desk.may_reply.clear()
         asking = asyncio.create_task(desk.call("two_ask"))
         await desk.was_asked.wait()
@@ -272,7 +274,7 @@ async def test_the_least_used_process_makes_room(
 
 
 async def test_the_time_of_a_question_is_not_that_of_the_call(desk: Desk) -> None:
-    await desk.host.test(await desk.add_odd(timeout_s=1.0), desk.user_id)
+    await desk.host.connections.test(await desk.add_odd(timeout_s=1.0), desk.user_id)
     desk.may_reply.clear()
     asking = asyncio.create_task(desk.call("odd_ask"))
     await desk.was_asked.wait()
@@ -283,7 +285,7 @@ async def test_the_time_of_a_question_is_not_that_of_the_call(desk: Desk) -> Non
 
 
 async def test_stopping_a_call_ends_its_question(desk: Desk) -> None:
-    await desk.host.test(await desk.add_odd(), desk.user_id)
+    await desk.host.connections.test(await desk.add_odd(), desk.user_id)
     desk.may_reply.clear()
     asking = asyncio.create_task(desk.call("odd_ask"))
     await desk.was_asked.wait()
@@ -300,7 +302,7 @@ async def test_closing_the_host_ends_every_process(
     async with open_desk(copy_database(tmp_path / "data")) as desk:
         secrets = ServerSecrets(environment={"PYTHONPATH": os.getcwd()})
         server = await desk.add("Every day", command=program, secrets=secrets)
-        await desk.host.test(server, desk.user_id)
+        await desk.host.connections.test(server, desk.user_id)
         process = int((await desk.call("every_day_process")).output)
         os.kill(process, 0)
     with pytest.raises(ProcessLookupError):
@@ -309,12 +311,12 @@ async def test_closing_the_host_ends_every_process(
 
 async def test_calls_are_recorded_without_what_was_said(desk: Desk) -> None:
     server = await desk.add_odd()
-    await desk.host.test(server, desk.user_id)
+    await desk.host.connections.test(server, desk.user_id)
     await desk.call("odd_echo", text="secret")
     with pytest.raises(Unavailable):
         await desk.call("odd_vanish")
-    await desk.host.close()
-    calls = await desk.store.mcp.calls(server.id, desk.user_id)
+    await desk.host.connections.close()
+    calls = await desk.store.mcp_tools.list_calls(server.id, desk.user_id)
     assert [(one.tool, one.outcome, one.num_chars) for one in calls] == [
         ("vanish", "unreachable", 0),
         ("echo", "ok", 6),

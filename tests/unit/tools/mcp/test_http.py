@@ -74,7 +74,7 @@ async def test_the_official_server_is_used_over_http(desk: Desk, *, is_json: boo
     app = build_server().streamable_http_app(json_response=is_json)
     async with serve(app) as url:
         server = await add_shared(desk, f"{url}/mcp")
-        status = await desk.host.test(server, desk.user_id)
+        status = await desk.host.connections.test(server, desk.user_id)
         assert (status.condition, status.version) == ("connected", "2026-07-28")
         assert (await desk.call("web_add", a=2, b=3)).output == "5"
         picture = await desk.call("web_draw")
@@ -84,15 +84,15 @@ async def test_the_official_server_is_used_over_http(desk: Desk, *, is_json: boo
         assert (await desk.call("web_fail")).failed
         desk.reply = FormReply("accept", '{"size":"XL"}')
         assert (await desk.call("web_order")).output == "accept: XL"
-        await desk.host.close()
+        await desk.host.connections.close()
 
 
 async def test_progress_is_reported_while_a_tool_runs(desk: Desk) -> None:
     async with serve(build_server().streamable_http_app()) as url:
-        await desk.host.test(await add_shared(desk, f"{url}/mcp"), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, f"{url}/mcp"), desk.user_id)
         assert (await desk.call("web_count", to=2)).output == "counted to 2"
         assert desk.reported == ["at 1\n", "at 2\n"]
-        await desk.host.close()
+        await desk.host.connections.close()
 
 
 async def test_resources_and_prompts_are_listed_and_read(desk: Desk) -> None:
@@ -107,26 +107,26 @@ async def test_resources_and_prompts_are_listed_and_read(desk: Desk) -> None:
         assert text == "Write a greeting for Bob."
         with pytest.raises(Unavailable, match="Unknown resource"):
             await desk.host.read_resource(server, desk.user_id, "notes://none")
-        await desk.host.close()
+        await desk.host.connections.close()
 
 
 async def test_stopping_a_call_reaches_the_server(desk: Desk) -> None:
     began = asyncio.Event()
     async with serve(build_server(began).streamable_http_app()) as url:
-        await desk.host.test(await add_shared(desk, f"{url}/mcp"), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, f"{url}/mcp"), desk.user_id)
         call = asyncio.create_task(desk.call("web_hang"))
         await began.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
         assert (await desk.call("web_add", a=1, b=1)).output == "2"
-        await desk.host.close()
+        await desk.host.connections.close()
 
 
 async def test_a_person_cannot_reach_the_network_around_hitsend(desk: Desk) -> None:
     async with serving(lambda *_: None) as url:
         server = await desk.add("Web", url=url)
-        status = await desk.host.test(server, desk.user_id)
+        status = await desk.host.connections.test(server, desk.user_id)
         assert status.condition == "failed"
         assert "127.0.0.1" not in status.problem or "not" in status.problem
         assert "cannot be reached" in status.problem
@@ -137,15 +137,15 @@ async def test_plain_http_is_refused_unless_allowed(
 ) -> None:
     async with open_desk(copy_database(tmp_path / "data"), mcp_allow_http=False) as desk:
         with pytest.raises(Refused, match="https://"):
-            desk.host.check_url("http://example.com/mcp")
+            desk.host.addresses.check("http://example.com/mcp")
         server = await add_shared(desk, "http://127.0.0.1:9/mcp")
-        status = await desk.host.test(server, desk.user_id)
+        status = await desk.host.connections.test(server, desk.user_id)
         assert "https://" in status.problem
 
 
 async def test_a_server_that_is_not_there_is_told(desk: Desk) -> None:
     server = await add_shared(desk, "http://127.0.0.1:9/mcp")
-    status = await desk.host.test(server, desk.user_id)
+    status = await desk.host.connections.test(server, desk.user_id)
     assert status.problem == "Web cannot be reached: 127.0.0.1 cannot be reached."
 
 
@@ -159,7 +159,7 @@ async def test_an_error_of_the_server_is_told_in_words(desk: Desk, status: int, 
         return Response("<html>", status_code=status) if is_call else None
 
     async with serving(fail) as url:
-        await desk.host.test(await add_shared(desk, url), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, url), desk.user_id)
         with pytest.raises(Unavailable, match=said.replace("(", r"\(").replace(")", r"\)")):
             await desk.call("web_go")
 
@@ -178,7 +178,7 @@ async def test_a_connection_that_breaks_in_mid_call_is_told_and_opened_again(des
         return StreamingResponse(half(message), media_type="application/json") if is_first else None
 
     async with serving(drop) as url:
-        await desk.host.test(await add_shared(desk, url), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, url), desk.user_id)
         with pytest.raises(Unavailable, match="Web"):
             await desk.call("web_go")
         assert (await desk.call("web_go")).output == "went"
@@ -194,7 +194,7 @@ async def test_a_hundred_megabytes_are_not_read(desk: Desk) -> None:
         return StreamingResponse(flood(), media_type="application/json") if is_call else None
 
     async with serving(answer) as url:
-        await desk.host.test(await add_shared(desk, url), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, url), desk.user_id)
         with pytest.raises(Unavailable, match="larger than 10,000,000 bytes"):
             await desk.call("web_go")
 
@@ -213,7 +213,7 @@ async def test_invalid_utf_8_and_other_content_are_told(desk: Desk) -> None:
         return next(answers) if message["method"] == "tools/call" else None
 
     async with serving(answer) as url:
-        await desk.host.test(await add_shared(desk, url), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, url), desk.user_id)
         for _ in range(2):
             with pytest.raises(Unavailable, match="Web"):
                 await desk.call("web_go")
@@ -233,7 +233,7 @@ async def test_a_redirect_to_another_host_is_not_followed(desk: Desk) -> None:
             return RedirectResponse(elsewhere, status_code=307) if is_call else None
 
         async with serving(redirect) as url:
-            await desk.host.test(await add_shared(desk, url), desk.user_id)
+            await desk.host.connections.test(await add_shared(desk, url), desk.user_id)
             with pytest.raises(Unavailable, match="Redirect"):
                 await desk.call("web_go")
         assert not asked.is_set()
@@ -248,10 +248,10 @@ async def test_headers_that_were_entered_are_sent_to_the_server_only(desk: Desk)
 
     async with serving(note) as url:
         secrets = ServerSecrets(headers={"X-Key": "k-1"})
-        await desk.host.test(await add_shared(desk, url, secrets=secrets), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, url, secrets=secrets), desk.user_id)
         assert (await desk.call("web_go")).output == "went"
         assert set(seen) == {"k-1"}
-        rows = await desk.store.mcp.list(desk.user_id)
+        rows = await desk.store.mcp_servers.list(desk.user_id)
         assert b"k-1" not in (rows[0].sealed or b"")
 
 
@@ -266,9 +266,9 @@ async def test_a_slow_server_delays_only_its_own_calls(desk: Desk) -> None:
         return StreamingResponse(wait(), media_type="application/json")
 
     async with serving(hang) as slow, serving(lambda *_: None) as quick:
-        await desk.host.test(await add_shared(desk, quick), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, quick), desk.user_id)
         server = await add_shared(desk, slow)
-        testing = asyncio.create_task(desk.host.test(server, desk.user_id))
+        testing = asyncio.create_task(desk.host.connections.test(server, desk.user_id))
         async with asyncio.timeout(10):
             assert (await desk.call("web_go")).output == "went"
             assert list(await desk.tools()) == ["web_go"]
@@ -282,10 +282,10 @@ async def test_a_connection_that_is_not_used_is_closed(
     database = copy_database(tmp_path / "data")
     async with open_desk(database, mcp_idle_s=1e-6) as desk, serving(lambda *_: None) as url:
         server = await add_shared(desk, url)
-        await desk.host.test(server, desk.user_id)
-        assert desk.host.status(server, desk.user_id).condition == "connected"
-        await desk.host.close_idle()
-        assert desk.host.status(server, desk.user_id).condition == "unused"
+        await desk.host.connections.test(server, desk.user_id)
+        assert desk.host.connections.status(server, desk.user_id).condition == "connected"
+        await desk.host.connections.close_idle()
+        assert desk.host.connections.status(server, desk.user_id).condition == "unused"
         assert (await desk.call("web_go")).output == "went"
 
 
@@ -300,7 +300,7 @@ async def test_a_session_that_the_server_forgot_is_begun_again(desk: Desk) -> No
         return None if is_known or "list" in message["method"] else Response(status_code=404)
 
     async with serving(keep) as url:
-        await desk.host.test(await add_shared(desk, url), desk.user_id)
+        await desk.host.connections.test(await add_shared(desk, url), desk.user_id)
         sessions.clear()
         sessions.add("another")
         assert (await desk.call("web_go")).output == "went"

@@ -17,7 +17,8 @@ from tests.unit.tools.mcp.desk import Desk, open_desk
 from hitsend.errors import NotFound, Refused, Unavailable
 from hitsend.store import Actor
 from hitsend.store.mcp_rows import McpServer, McpServerChange
-from hitsend.tools.mcp.oauth import Callback, ClientChoice, Tokens
+from hitsend.tools.mcp.oauth import Callback, Tokens
+from hitsend.tools.mcp.server_secrets import ServerSecrets
 from hitsend.tools.mcp.vault import open_vault
 
 BASE = "http://hitsend.test"
@@ -33,10 +34,11 @@ class Town:
     wall: Wall
     database: Path
 
-    async def begin(self, choice: ClientChoice | None = None) -> str:
+    async def begin(self, entered: ServerSecrets | None = None) -> str:
         sign_ins = self.desk.host.sign_ins
-        chosen = choice or ClientChoice()
-        return await sign_ins.begin(self.server, self.desk.user_id, BASE, chosen)
+        return await sign_ins.begin(
+            self.server, self.desk.user_id, BASE, entered or ServerSecrets()
+        )
 
     async def visit(self, url: str) -> Callback:
         """Opens the address as a browser does, which comes back to hitsend's page."""
@@ -64,11 +66,11 @@ async def open_town(database: Path, **changes: Any) -> AsyncGenerator[Town]:
         authority.resource = f"{url}/mcp"
         trusted = authority.url.removeprefix("http://")
         async with open_desk(database, trusted_destinations=trusted) as desk:
-            servers = await desk.store.mcp.list(desk.user_id)
+            servers = await desk.store.mcp_servers.list(desk.user_id)
             shared = {"owner_id": None, "audience": "everyone"}
             server = servers[0] if servers else await desk.add("Town", url=f"{url}/mcp", **shared)
             yield Town(desk, server, authority, wall, database)
-            await desk.host.close()
+            await desk.host.connections.close()
 
 
 @pytest.fixture
@@ -79,9 +81,9 @@ async def town(tmp_path: Path, copy_database: Callable[[Path], Path]) -> AsyncGe
 
 async def test_a_server_behind_a_sign_in_says_so_until_the_person_signed_in(town: Town) -> None:
     desk = town.desk
-    assert (await desk.host.test(town.server, desk.user_id)).condition == "sign_in"
+    assert (await desk.host.connections.test(town.server, desk.user_id)).condition == "sign_in"
     await town.sign_in()
-    assert (await desk.host.test(town.server, desk.user_id)).condition == "connected"
+    assert (await desk.host.connections.test(town.server, desk.user_id)).condition == "connected"
     assert (await desk.call("town_add", a=1, b=2)).output == "3"
     assert town.authority.granted == ["authorization_code"]
 
@@ -100,14 +102,14 @@ async def test_the_sign_in_asks_with_pkce_for_this_server_only(town: Town) -> No
 async def test_hitsend_registers_once_for_everyone(town: Town) -> None:
     eve = (await town.desk.store.accounts.create("eve", "", "member")).id
     await town.begin()
-    await town.desk.host.sign_ins.begin(town.server, eve, BASE, ClientChoice())
+    await town.desk.host.sign_ins.begin(town.server, eve, BASE, ServerSecrets())
     assert len(town.authority.clients) == 1
 
 
 async def test_tokens_are_each_persons_own(town: Town) -> None:
     eve = (await town.desk.store.accounts.create("eve", "", "member")).id
     await town.sign_in()
-    await town.desk.host.test(town.server, town.desk.user_id)
+    await town.desk.host.connections.test(town.server, town.desk.user_id)
     with pytest.raises(Unavailable, match="You are not signed in at Town"):
         await town.desk.call("town_add", eve, a=1, b=2)
 
@@ -120,14 +122,16 @@ async def test_a_sign_in_survives_a_restart(
         callback = await town.visit(await town.begin())
         # The server stops while the person types their password elsewhere.
         trusted = town.authority.url.removeprefix("http://")
-        await town.desk.host.close()
+        await town.desk.host.connections.close()
         async with open_desk(database, trusted_destinations=trusted) as again:
             by = Actor("page", again.user_id)
             await again.host.sign_ins.finish(callback, again.user_id, by)
         async with open_desk(database, trusted_destinations=trusted) as later:
-            assert (await later.host.test(town.server, later.user_id)).condition == "connected"
+            assert (
+                await later.host.connections.test(town.server, later.user_id)
+            ).condition == "connected"
             assert (await later.call("town_add", a=1, b=2)).output == "3"
-            await later.host.close()
+            await later.host.connections.close()
 
 
 async def test_tokens_are_renewed_before_they_expire(
@@ -135,14 +139,14 @@ async def test_tokens_are_renewed_before_they_expire(
 ) -> None:
     async with open_town(copy_database(tmp_path / "data"), lifetime_s=30.0) as town:
         await town.sign_in()
-        await town.desk.host.test(town.server, town.desk.user_id)
+        await town.desk.host.connections.test(town.server, town.desk.user_id)
         assert (await town.desk.call("town_add", a=1, b=2)).output == "3"
         assert "refresh_token" in town.authority.granted
 
 
 async def test_a_token_that_is_refused_is_renewed_in_mid_call(town: Town) -> None:
     await town.sign_in()
-    await town.desk.host.test(town.server, town.desk.user_id)
+    await town.desk.host.connections.test(town.server, town.desk.user_id)
     town.authority.expire_access()
     assert (await town.desk.call("town_add", a=1, b=2)).output == "3"
     assert town.authority.granted == ["authorization_code", "refresh_token"]
@@ -150,11 +154,11 @@ async def test_a_token_that_is_refused_is_renewed_in_mid_call(town: Town) -> Non
 
 async def test_a_sign_in_that_was_revoked_asks_for_a_new_one(town: Town) -> None:
     await town.sign_in()
-    await town.desk.host.test(town.server, town.desk.user_id)
+    await town.desk.host.connections.test(town.server, town.desk.user_id)
     town.authority.revoke_all()
     with pytest.raises(Unavailable, match="wants a sign-in"):
         await town.desk.call("town_add", a=1, b=2)
-    assert town.desk.host.status(town.server, town.desk.user_id).condition == "sign_in"
+    assert town.desk.host.connections.status(town.server, town.desk.user_id).condition == "sign_in"
     await town.sign_in()
     assert (await town.desk.call("town_add", a=1, b=2)).output == "3"
 
@@ -229,8 +233,8 @@ async def test_a_client_that_was_registered_by_hand_is_used(
 ) -> None:
     async with open_town(copy_database(tmp_path / "data"), registers=False) as town:
         town.authority.clients["by-hand"] = {"redirect_uris": [f"{BASE}/oauth/callback"]}
-        await town.finish(await town.visit(await town.begin(ClientChoice("by-hand"))))
-        status = await town.desk.host.test(town.server, town.desk.user_id)
+        await town.finish(await town.visit(await town.begin(ServerSecrets(client_id="by-hand"))))
+        status = await town.desk.host.connections.test(town.server, town.desk.user_id)
         assert status.condition == "connected"
 
 
@@ -239,7 +243,7 @@ async def test_our_own_document_is_preferred_to_registering(
 ) -> None:
     async with open_town(copy_database(tmp_path / "data"), knows_documents=True) as town:
         url = await town.desk.host.sign_ins.begin(
-            town.server, town.desk.user_id, "https://chat.example", ClientChoice()
+            town.server, town.desk.user_id, "https://chat.example", ServerSecrets()
         )
         assert parse_qs(urlparse(url).query)["client_id"] == [
             "https://chat.example/oauth/client.json"
@@ -251,11 +255,11 @@ async def test_a_server_that_wants_more_rights_asks_for_the_old_and_the_new_ones
     town: Town,
 ) -> None:
     await town.sign_in()
-    await town.desk.host.test(town.server, town.desk.user_id)
+    await town.desk.host.connections.test(town.server, town.desk.user_id)
     town.authority.required_scope = "tools:write"
     with pytest.raises(Unavailable, match="does not allow this"):
         await town.desk.call("town_add", a=1, b=2)
-    assert town.desk.host.status(town.server, town.desk.user_id).condition == "sign_in"
+    assert town.desk.host.connections.status(town.server, town.desk.user_id).condition == "sign_in"
     url = await town.begin()
     assert parse_qs(urlparse(url).query)["scope"] == ["tools:read tools:write"]
     await town.finish(await town.visit(url))
@@ -268,40 +272,40 @@ async def test_people_sign_in_again_where_the_key_file_is_lost(
     database = copy_database(tmp_path / "data")
     async with open_town(database) as town:
         await town.sign_in()
-        await town.desk.host.test(town.server, town.desk.user_id)
+        await town.desk.host.connections.test(town.server, town.desk.user_id)
         (database.parent / "mcp.key").unlink()
         trusted = town.authority.url.removeprefix("http://")
-        await town.desk.host.close()
+        await town.desk.host.connections.close()
         async with open_desk(database, trusted_destinations=trusted) as restored:
             with pytest.raises(Unavailable, match="mcp.key"):
                 await restored.call("town_add", a=1, b=2)
             again = Town(restored, town.server, town.authority, town.wall, database)
             await again.sign_in()
-            await restored.host.test(town.server, restored.user_id)
+            await restored.host.connections.test(town.server, restored.user_id)
             assert (await restored.call("town_add", a=1, b=2)).output == "3"
-            await restored.host.close()
+            await restored.host.connections.close()
 
 
 async def test_signing_out_forgets_the_tokens(town: Town) -> None:
     await town.sign_in()
     desk = town.desk
     await desk.host.sign_ins.sign_out(town.server.id, desk.user_id, Actor("page", desk.user_id))
-    assert await desk.store.mcp.token(town.server.id, desk.user_id) is None
-    assert (await desk.host.test(town.server, desk.user_id)).condition == "sign_in"
+    assert await desk.store.mcp_sign_ins.token(town.server.id, desk.user_id) is None
+    assert (await desk.host.connections.test(town.server, desk.user_id)).condition == "sign_in"
 
 
 async def test_tokens_go_only_to_the_server_they_are_for(town: Town) -> None:
     await town.sign_in()
-    await town.desk.host.test(town.server, town.desk.user_id)
+    await town.desk.host.connections.test(town.server, town.desk.user_id)
     [access] = town.authority.access
     assert f"Bearer {access}" in town.wall.seen
-    await town.desk.store.mcp.change(
+    await town.desk.store.mcp_servers.change(
         town.server.id,
         town.desk.user_id,
         McpServerChange(url="https://elsewhere.example/mcp"),
         Actor("page", town.desk.user_id),
     )
-    assert await town.desk.store.mcp.token(town.server.id, town.desk.user_id) is None
+    assert await town.desk.store.mcp_sign_ins.token(town.server.id, town.desk.user_id) is None
 
 
 async def test_a_token_sealed_for_one_person_opens_for_nobody_else(town: Town) -> None:

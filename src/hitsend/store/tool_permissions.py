@@ -15,7 +15,7 @@ from hitsend.store.tool_schema import tool_permissions
 COLUMNS = tuple(tool_permissions.c[name] for name in ToolPermission.__struct_fields__)
 
 
-class Permissions:
+class ToolPermissions:
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -1,3 +1,0 @@
-"""The address of the MCP server."""
-
-MCP_PATH = "/mcp"

@@ -1,0 +1,94 @@
+"""Resources of MCP servers, and their prompts: texts that a person adds to a message."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response
+
+from hitsend.canonical import canonicalize
+from hitsend.prompts.untrusted_text import wrap_untrusted
+from hitsend.server.call import Access, Call, endpoint, json_response
+from hitsend.server.tool_servers import find_host, find_in_use
+from hitsend.tools.mcp.definitions import clean_line, clean_text
+from hitsend.wire.responses import Items, McpPrompt, McpPromptArgument, McpResource, McpText
+
+MAX_TEXT_CHARS = 200_000
+"""Of a resource or a prompt, for a message."""
+Url = Annotated[str, Meta(min_length=1, max_length=2_000)]
+Name = Annotated[str, Meta(min_length=1, max_length=128)]
+Value = Annotated[str, Meta(max_length=8_000)]
+Values = Annotated[dict[Name, Value], Meta(max_length=64)]
+
+
+class ResourceBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    uri: Url
+
+
+class PromptBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: Name
+    arguments: Values = {}
+
+
+@endpoint("GET", "/backend-api/mcp/servers/{server_id}/resources", Access.SESSION)
+async def list_resources(call: Call) -> Response:
+    """List the resources of an MCP server."""
+    found = await find_host(call).list_resources(await find_in_use(call), call.user_id)
+    items = [
+        McpResource(
+            uri=str(one.uri),
+            name=clean_line(one.title or one.name, 200),
+            description=clean_text(one.description or "", 1_000),
+            media_type=clean_line(one.mime_type or "", 100),
+        )
+        for one in found
+    ]
+    return json_response(Items(items))
+
+
+@endpoint("POST", "/backend-api/mcp/servers/{server_id}/resources/read", Access.SESSION)
+async def read_resource(call: Call) -> Response:
+    """Read a resource as marked text, to attach it to a message."""
+    body = await call.read_body(ResourceBody)
+    server = await find_in_use(call)
+    read = await find_host(call).read_resource(server, call.user_id, body.uri)
+    source = f"{server.title}: {clean_line(body.uri, 2_000)}"
+    return json_response(McpText(wrap_untrusted("resource", f"{source}\n{_cut(read.output)}")))
+
+
+@endpoint("GET", "/backend-api/mcp/servers/{server_id}/prompts", Access.SESSION)
+async def list_prompts(call: Call) -> Response:
+    """List the prompts of an MCP server, for commands in the composer."""
+    found = await find_host(call).list_prompts(await find_in_use(call), call.user_id)
+    items = [
+        McpPrompt(
+            name=one.name,
+            title=clean_line(one.title or one.name, 200),
+            description=clean_text(one.description or "", 1_000),
+            arguments=[
+                McpPromptArgument(
+                    name=argument.name,
+                    description=clean_line(argument.description or "", 500),
+                    is_required=bool(argument.required),
+                )
+                for argument in one.arguments or ()
+            ],
+        )
+        for one in found
+    ]
+    return json_response(Items(items))
+
+
+@endpoint("POST", "/backend-api/mcp/servers/{server_id}/prompts/get", Access.SESSION)
+async def get_prompt(call: Call) -> Response:
+    """Get the text of a prompt, for the composer: the person reads it before sending it."""
+    body = await call.read_body(PromptBody)
+    server = await find_in_use(call)
+    text = await find_host(call).get_prompt(server, call.user_id, body.name, body.arguments)
+    return json_response(McpText(_cut(canonicalize(text))))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    return f"{text[:MAX_TEXT_CHARS]}\n[cut: it has {len(text):,} characters]"

@@ -1,0 +1,97 @@
+"""A transport that tells when the server is gone, and cleans listings before the SDK reads them."""
+
+import asyncio
+from types import TracebackType
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.client import Transport
+from mcp.client._transport import TransportStreams
+from mcp.shared.message import SessionMessage
+
+
+class WatchedTransport:
+    """Keeps of tools what is used here. Schemas of results go before the SDK applies them: an
+    expression in one can keep this process busy for hours."""
+
+    def __init__(self, inner: Transport, lost: asyncio.Event) -> None:
+        self._inner = inner
+        self._lost = lost
+
+    async def __aenter__(self) -> TransportStreams:
+        read, write = await self._inner.__aenter__()
+        return _WatchedReadStream(read, self._lost), write
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, traceback)
+
+
+class _WatchedReadStream:
+    def __init__(self, inner: Any, lost: asyncio.Event) -> None:
+        self._inner = inner
+        self._lost = lost
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            received: SessionMessage | Exception = await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._lost.set()
+            raise
+        if isinstance(received, SessionMessage):
+            _clean_listing(received.message)
+        return received
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> "_WatchedReadStream":
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> "_WatchedReadStream":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _clean_listing(message: object) -> None:
+    """One tool that is described wrongly must not hide the others."""
+    result = message.result if isinstance(message, types.JSONRPCResponse) else None
+    tools = result.get("tools") if isinstance(result, dict) else None
+    if isinstance(result, dict) and isinstance(tools, list):
+        result["tools"] = [clean for tool in tools if (clean := _clean_tool(tool)) is not None]
+
+
+def _clean_tool(tool: object) -> dict[str, Any] | None:
+    if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
+        return None
+    schema = tool.get("inputSchema")
+    known = schema if isinstance(schema, dict) else {}
+    kept = {"name": tool["name"], "inputSchema": {"type": "object"} | known}
+    for key in ("title", "description"):
+        if isinstance(tool.get(key), str):
+            kept[key] = tool[key]
+    if isinstance(hints := tool.get("annotations"), dict):
+        kept["annotations"] = {"readOnlyHint": hints.get("readOnlyHint") is True}
+    return kept
