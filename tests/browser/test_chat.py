@@ -189,6 +189,21 @@ def test_scrolling_follows_only_a_reader_at_the_bottom(ada: Person) -> None:
     expect(ada.answers.get_by_text("Paragraph 89.")).to_be_in_viewport()
 
 
+def test_a_focus_that_follows_a_scroll_at_once_does_not_undo_it(ada: Person) -> None:
+    lines = "\n\n".join(f"Paragraph {number}." for number in range(90))
+    ada.ask(f"!script\n{lines}")
+    messages = ada.page.get_by_role("region", name="Messages")
+    ada.page.wait_for_function(AT_ITS_END, arg=messages.element_handle())
+    distance = messages.evaluate("""async (list) => {
+        const before = list.scrollTop;
+        list.scrollTop -= 300;
+        list.querySelector('[data-row] button').focus({ preventScroll: true });
+        for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+        return before - list.scrollTop;
+    }""")
+    assert distance == 300
+
+
 def test_an_answer_can_be_inspected(ada: Person) -> None:
     ada.ask("!script\nGlass box.")
     ada.page.get_by_role("button", name="Look inside").click()
