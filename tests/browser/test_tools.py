@@ -183,7 +183,7 @@ def test_a_call_folds_and_opens_on_a_phone(ada: Person) -> None:
     menu = open_menu(ada)
     assert fits(ada.page)
     menu.get_by_role("switch", name="Python").click()
-    menu.get_by_role("button", name="Done").click()
+    menu.get_by_role("button", name="Close").click()
     code = "print('x' * 200)\n" + "\n".join(f"print({n})" for n in range(40))
     ada.ask(script(call_line("run_python", code=code), "Done."))
     details = open_call(ada, "Ran Python")

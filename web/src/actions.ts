@@ -2,12 +2,11 @@
 import { focusDraft } from '$/chat/DraftBox.svelte';
 import { openModelPicker } from '$/chat/ModelPicker.svelte';
 import { buildConversationActions, type ConversationScreen } from '$/conversationActions';
-import type { Action } from '$/state/action';
+import { listSlashNames, type Action } from '$/state/action';
 import type { Theme } from '$/state/preferences.svelte';
 import type { Router } from '$/state/router.svelte';
 import type { Workspace } from '$/state/workspace.svelte';
 import type { IconName } from '$/ui/Icon.svelte';
-import { listSlashNames } from '$/words/slashNames';
 import type { Words } from '$/words/words';
 
 /** The actions that only the screen can do. */

@@ -2,12 +2,10 @@
 import { LastAnswer } from '$/chat/lastAnswer';
 import { detectLanguage, toSpeech } from '$/chat/speechText';
 import type { Voice } from '$/chat/voice.svelte';
-import type { Action } from '$/state/action';
-import { buildFileName, exportMarkdown } from '$/state/markdownExport';
+import { listSlashNames, type Action } from '$/state/action';
+import { downloadMarkdown, exportMarkdown } from '$/state/markdownExport';
 import type { Workspace } from '$/state/workspace.svelte';
 import { copyText } from '$/ui/clipboard';
-import { saveMarkdown } from '$/ui/download';
-import { listSlashNames } from '$/words/slashNames';
 import type { Words } from '$/words/words';
 
 /** The actions that only the screen can do. */
@@ -136,8 +134,7 @@ function buildManageActions(
 			also: t.also.save,
 			slash: listSlashNames('export', t),
 			isAvailable: hasMessages,
-			run: () =>
-				saveMarkdown(buildFileName(workspace.open, words), exportMarkdown(workspace.open, words))
+			run: () => downloadMarkdown(workspace.open, words)
 		},
 		{
 			id: 'copy-all',

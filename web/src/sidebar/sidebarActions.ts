@@ -1,9 +1,8 @@
 /** The actions of the sidebar on conversations. The workspace applies each at once and offers an undo. */
 import type { ConversationSummary } from '$/api/wire';
-import { buildFileName, exportMarkdown } from '$/state/markdownExport';
+import { downloadMarkdown } from '$/state/markdownExport';
 import type { Router } from '$/state/router.svelte';
 import type { Workspace } from '$/state/workspace.svelte';
-import { saveMarkdown } from '$/ui/download';
 import type { Words } from '$/words/words';
 
 export class SidebarActions {
@@ -57,7 +56,7 @@ export class SidebarActions {
 	/** Saves the open conversation as a Markdown file. */
 	save(): void {
 		const { open } = this.workspace;
-		saveMarkdown(buildFileName(open, this.#t), exportMarkdown(open, this.#t));
+		downloadMarkdown(open, this.#t);
 	}
 
 	/** Moves a conversation that was dropped onto a folder, or out of one. */

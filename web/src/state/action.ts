@@ -1,5 +1,6 @@
 /** An action that is available by a shortcut, in the palette, and as a slash command. */
 import type { IconName } from '$/ui/Icon.svelte';
+import type { Words } from '$/words/words';
 
 export interface Action {
 	id: string;
@@ -17,4 +18,12 @@ export interface Action {
 
 export function isAvailable(action: Action): boolean {
 	return action.isAvailable?.() ?? true;
+}
+
+/** Its slash commands: in the page's language, and in English. */
+export function listSlashNames(
+	name: keyof Words['workspace']['slash'],
+	t: Words['workspace']
+): string[] {
+	return [...new Set([t.slash[name], name])];
 }

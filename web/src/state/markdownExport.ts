@@ -7,6 +7,16 @@ const MAX_NAME_CHARS = 80;
 
 type Exported = Pick<Conversation, 'title' | 'path' | 'messageAt'>;
 
+export function downloadMarkdown(conversation: Exported, t: Words): void {
+	const text = exportMarkdown(conversation, t);
+	const url = URL.createObjectURL(new Blob([text], { type: 'text/markdown' }));
+	const link = document.createElement('a');
+	link.href = url;
+	link.download = buildFileName(conversation, t);
+	link.click();
+	URL.revokeObjectURL(url);
+}
+
 export function exportMarkdown(conversation: Exported, t: Words): string {
 	const messages = conversation.path.flatMap((entry) => {
 		const message = conversation.messageAt(entry);

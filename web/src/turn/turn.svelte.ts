@@ -17,7 +17,7 @@ import { matchesChecksums } from '$/turn/checksum';
 import { readAfterword, readEnd } from '$/turn/afterword';
 import { BadDelta } from '$/turn/delta';
 import { FrameDecoder } from '$/turn/frameDecoder';
-import { planRetry, getRetryAfterMs, type Retry } from '$/turn/retry';
+import { planRetry, getRetryAfterMs, type Retry } from '$/turn/sendRetry';
 import { StopRequest } from '$/turn/stopRequest.svelte';
 import { TokenTiming } from '$/turn/tokenTiming';
 import {

@@ -23,7 +23,6 @@ export const chat: Words['chat'] = {
 	copyMessage: 'Nachricht kopieren',
 	copyAnswer: 'Antwort kopieren',
 	editMessage: 'Nachricht bearbeiten',
-	cancel: 'Abbrechen',
 	send: 'Senden',
 	editHint: 'Die bisherige Nachricht bleibt erhalten, eine Fassung zurück.',
 

@@ -29,7 +29,6 @@ export const models: Words['models'] = {
 	fetchOne: (title, numBytes) => `${title} holen, ${size(numBytes)}`,
 	askAnAdministrator: 'Holen kann sie, wer diesen Server verwaltet.',
 	manage: 'Modelle verwalten',
-	close: 'Schließen',
 	fetching: (title) => `${title} wird geholt`,
 	progress: (numDone, num) => `${size(numDone)} von ${size(num)}`,
 	notFetched: (title, why) => `${title} konnte nicht geholt werden. ${why}`,

@@ -140,7 +140,6 @@ export const prompts: PromptWords = {
 		note: 'Was neu ist (für die anderen)',
 		tryOut: 'Ausprobieren',
 		save: 'Als neue Fassung behalten',
-		cancel: 'Abbrechen',
 		empty: 'Schreib eine Vorlage.',
 		unchanged: 'Das ist die Fassung, mit der du begonnen hast. Ändere zuerst etwas.',
 		goTo: (line) => `Zu Zeile ${line}`,

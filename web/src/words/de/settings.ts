@@ -31,7 +31,6 @@ export const settings: Words['settings'] = {
 		comparisons: 'Fassungen vergleichen',
 		activity: 'Aktivitätsprotokoll'
 	},
-	cancel: 'Abbrechen',
 	saved: 'Gespeichert.',
 	again: 'Noch einmal versuchen',
 	loading: 'Wird geladen',

@@ -11,7 +11,6 @@ export const tools: Words['tools'] = {
 		aboutNew: 'Was das Modell benutzen darf. Neue Gespräche beginnen mit derselben Auswahl.',
 		cannot: (model) => `${model} kann keine Werkzeuge benutzen. Wähle dafür ein anderes Modell.`,
 		more: 'Werkzeuge und Erlaubnisse',
-		close: 'Fertig',
 		command: 'werkzeuge',
 		choose: 'Werkzeuge wählen',
 		on: 'Eingeschaltete Werkzeuge',

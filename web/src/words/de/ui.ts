@@ -1,6 +1,7 @@
 import type { Words } from '$/words/words';
 
 export const ui: Words['ui'] = {
+	cancel: 'Abbrechen',
 	close: 'Schließen',
 	copy: 'Kopieren',
 	copied: 'Kopiert',

@@ -29,7 +29,6 @@ export const chat = {
 	copyMessage: 'Copy message',
 	copyAnswer: 'Copy answer',
 	editMessage: 'Edit message',
-	cancel: 'Cancel',
 	send: 'Send',
 	editHint: 'The message as it was stays, one version back.',
 

@@ -30,7 +30,6 @@ export const models = {
 	fetchOne: (title: string, numBytes: number) => `Fetch ${title}, ${size(numBytes)}`,
 	askAnAdministrator: 'An administrator of this server can fetch them.',
 	manage: 'Manage models',
-	close: 'Close',
 	fetching: (title: string) => `Fetching ${title}`,
 	progress: (numDone: number, num: number) => `${size(numDone)} of ${size(num)}`,
 	notFetched: (title: string, why: string) => `${title} could not be fetched. ${why}`,

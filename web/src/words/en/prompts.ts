@@ -114,7 +114,6 @@ export const prompts = {
 		note: 'What is new (for the others)',
 		tryOut: 'Try it',
 		save: 'Keep as a new version',
-		cancel: 'Cancel',
 		empty: 'Write a template.',
 		unchanged: 'This is the version you began with. Change something first.',
 		goTo: (line: number) => `Go to line ${line}`,

@@ -30,7 +30,6 @@ export const settings = {
 		comparisons: 'Compare versions',
 		activity: 'Activity log'
 	},
-	cancel: 'Cancel',
 	saved: 'Saved.',
 	again: 'Try again',
 	loading: 'Loading',

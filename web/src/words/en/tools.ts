@@ -25,7 +25,6 @@ export const tools = {
 		aboutNew: 'What the model may use. New chats start with the same choice.',
 		cannot: (model: string) => `${model} cannot use tools. Choose another model to use them.`,
 		more: 'Tools and permissions',
-		close: 'Done',
 		/** Its slash command, and what that says. */
 		command: 'tools',
 		choose: 'Choose tools',

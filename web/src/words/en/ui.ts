@@ -1,4 +1,5 @@
 export const ui = {
+	cancel: 'Cancel',
 	close: 'Close',
 	copy: 'Copy',
 	copied: 'Copied',
