@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 from weakref import WeakSet
 
@@ -36,12 +35,7 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:

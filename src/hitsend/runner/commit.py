@@ -82,14 +82,15 @@ class Committer:
                 self._show(Batch(task, [], is_last=True, has_end=False), time.time())
 
     async def _try_commit(self, batches: Sequence[Batch]) -> bool:
-        """Returns False after a bug. The committer has to go on: every turn depends on it."""
+        """Returns False after a bug."""
         now = time.time()
         try:
             await self._store_batches(batches, now)
             for batch in batches:
                 self._show(batch, now)
         except Exception:
-            log.exception("a commit failed")
+            # A bug in storing one turn must not end the committer: every turn depends on it.
+            log.exception("the commit of %d turns failed", len(batches))
             return False
         crash_here("after-first-delta", lambda: any(map(_has_text, batches)))
         return True

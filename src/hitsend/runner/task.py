@@ -94,7 +94,7 @@ class TurnTask:
         except HitsendError as error:
             self._add(_failure(error))
         except Exception:
-            # The last resort: a bug ends this turn, not the service.
+            # The last resort: a bug ends this turn with an event, not the service.
             log.exception("the turn failed")
             self._add(_failure(BROKEN))
         self._end()

@@ -207,12 +207,13 @@ async def _run_in_background(loop: Callable[[], Awaitable[None]]) -> AsyncGenera
 async def restart_forever(
     loop: Callable[[], Awaitable[None]], restart_delay_s: float = RESTART_DELAY_S
 ) -> None:
-    """Runs a background loop, and starts it again after a bug: nobody would notice its absence."""
+    """Runs a background loop, and starts it again after a bug."""
     while True:
         try:
             await loop()
         except Exception:
-            log.exception("background loop failed, restarting it")
+            # Nobody waits for a background loop, so nobody else would notice that it ended.
+            log.exception("a background loop failed and is started again")
         await asyncio.sleep(restart_delay_s)
 
 

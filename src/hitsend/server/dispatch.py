@@ -2,8 +2,7 @@
 
     check the host -> authorize -> refresh the session -> the route -> compress -> add headers
 
-A bug in a route is answered with 500 and logged, and ends nothing else. This is one of three broad
-exception handlers; the others are in the runner and in `app.restart_forever`.
+A bug in a route is answered with 500 and logged, and ends nothing else.
 """
 
 import logging
@@ -112,6 +111,7 @@ def _http_route(
         except ClientDisconnect:
             response = Response(status_code=CLIENT_CLOSED)  # nobody reads it
         except Exception:
+            # The outermost layer: whatever a bug did, the caller gets an answer and we get a trace.
             log.exception("%s %s failed", endpoint.method, endpoint.path)
             app.metrics.count_error(HitsendError.code)
             response = _error_response(HitsendError(BROKEN), request)
@@ -204,6 +204,7 @@ def _socket_route(
         except HitsendError as error:  # only raised before the handshake
             await _deny_socket(websocket, error, headers)
         except Exception:
+            # The outermost layer of a socket: the client learns why it closes.
             log.exception("%s %s failed", endpoint.method, endpoint.path)
             if websocket.application_state is WebSocketState.CONNECTING:
                 await _deny_socket(websocket, HitsendError(BROKEN), headers)

@@ -13,13 +13,15 @@ from sqlalchemy import (
     Connection,
     bindparam,
     delete,
+    exists,
+    func,
     insert,
     or_,
     select,
     update,
 )
 
-from hitsend.errors import KeyInvalid, NotAllowed, NotFound, StoreDown
+from hitsend.errors import KeyInvalid, NotAllowed, NotFound, ScopeMissing, StoreDown
 from hitsend.store.audit import record
 from hitsend.store.audit_events import SERVER, Actor, KeyCreated, KeyDeleted
 from hitsend.store.database import Database, reads, writes
@@ -106,6 +108,23 @@ class Keys:
             )
         await self._touch(key)
         return key, user
+
+    @reads
+    def check_may_read(self, connection: Connection, user_id: str, key_id: str | None) -> None:
+        """Raises ScopeMissing for an API key that may not read conversations."""
+        if key_id is None:
+            return
+        scopes = func.json_each(api_keys.c.scopes).table_valued("value")
+        may_read = exists().where(
+            api_keys.c.id == key_id,
+            api_keys.c.user_id == user_id,
+            api_keys.c.revoked_at.is_(None),
+            exists(select(scopes.c.value).where(scopes.c.value == "read").correlate(api_keys)),
+        )
+        if not connection.scalar(select(may_read)):
+            raise ScopeMissing(
+                "This API key may not read conversations. Make one with the scope `read`."
+            )
 
     async def _touch(self, key: ApiKey) -> None:
         now = self._database.now()

@@ -1,7 +1,6 @@
 """Messages of all conversations of a person, found by their words or compared by their meaning.
 
-Temporary and deleted conversations are never among them. An API key finds only what its scopes
-let it read.
+Temporary and deleted conversations are never among them.
 """
 
 from collections.abc import Collection, Sequence
@@ -21,7 +20,6 @@ from sqlalchemy import (
     tuple_,
 )
 
-from hitsend.errors import ScopeMissing
 from hitsend.messages import Part
 from hitsend.store.context_schema import exchanges
 from hitsend.store.conversations import is_listed
@@ -34,7 +32,7 @@ from hitsend.store.exchanges import (
 from hitsend.store.prepared import as_list
 from hitsend.store.recent_changes import RecentChanges
 from hitsend.store.rows import PastMessage, PastPlace
-from hitsend.store.schema import api_keys, conversations, messages
+from hitsend.store.schema import conversations, messages
 from hitsend.store.search import match_any, match_expression, matches, message_search, title_search
 
 NUM_SNIPPET_WORDS = 40
@@ -63,23 +61,6 @@ class PastMessages:
     def changes(self) -> RecentChanges:
         """Changes of vectors, by `owner_of_all`."""
         return self._exchanges.changes_of_all
-
-    @reads
-    def check_key(self, connection: Connection, user_id: str, key_id: str | None) -> None:
-        """Raises ScopeMissing for an API key that may not read conversations."""
-        if key_id is None:
-            return
-        scopes = func.json_each(api_keys.c.scopes).table_valued("value")
-        may_read = exists().where(
-            api_keys.c.id == key_id,
-            api_keys.c.user_id == user_id,
-            api_keys.c.revoked_at.is_(None),
-            exists(select(scopes.c.value).where(scopes.c.value == "read").correlate(api_keys)),
-        )
-        if not connection.scalar(select(may_read)):
-            raise ScopeMissing(
-                "This API key may not read conversations. Make one with the scope `read`."
-            )
 
     @reads
     def search_words(

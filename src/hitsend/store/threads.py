@@ -47,7 +47,8 @@ def _work(jobs: SimpleQueue[Job | None]) -> None:
         future, work = job
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001  the caller's to handle
+        except BaseException as error:  # noqa: BLE001
+            # Every error is the caller's, who would wait forever if the thread ended with it.
             _call_in_loop(future, _set_error, error)
         else:
             _call_in_loop(future, _set_result, result)

@@ -35,6 +35,7 @@ class ConversationRecall:
     def __init__(
         self, store: Store, embedder: Embedder | None, index: VectorIndex, background: Background
     ) -> None:
+        self._accounts = store.accounts
         self._past = store.past_messages
         self._embedder = embedder
         self._index = index
@@ -45,7 +46,7 @@ class ConversationRecall:
     ) -> Sequence[PastMessage]:
         """Returns the best message of each conversation that fits, best first. Raises ScopeMissing
         for an API key that may not read conversations."""
-        await self._past.check_key(user_id, key_id)
+        await self._accounts.check_may_read(user_id, key_id)
         question = question[:MAX_QUESTION_CHARS]
         wanted = sorted(stems(question), key=lambda stem: -len(stem))[:MAX_STEMS]
         by_words = await self._past.search_words(user_id, question, wanted, except_id)

@@ -118,6 +118,7 @@ class Supervisor:
         except HitsendError as error:
             self._record_load_failure(error.message)
         except Exception as bug:
+            # A bug here must not end the loop that starts the process again; the state tells of it.
             self.state, self.detail = "down", f"{self.title} failed and is tried again."
             self._is_settled.clear()
             if repr(bug) != self._last_logged:

@@ -21,7 +21,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 from cachetools import TTLCache
@@ -175,12 +174,7 @@ class Attempt:
     def __enter__(self) -> "Attempt":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._release()
 
     def reserve(self) -> None:
