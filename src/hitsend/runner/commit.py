@@ -1,7 +1,7 @@
 """Group commit: the events of all turns are stored together, then shown.
 
-Events that arrive during a commit wait for the next one. So the cost depends on the number of
-commits, not of tokens, and a slower disk makes fewer, larger commits.
+Events that arrive during a commit, and in the rest after it, wait for the next one. So the cost
+depends on the number of commits, not of tokens, and a slower disk makes fewer, larger commits.
 """
 
 import asyncio
@@ -24,6 +24,13 @@ log = logging.getLogger(__name__)
 RETRY_S = 0.5
 """How long to wait before a commit that failed is tried again."""
 
+REST_S_PER_TURN = 0.00005
+LONGEST_REST_S = 0.01
+"""With hundreds of turns some token arrives all the time. Without a rest between commits, each
+commit would have two or three of them, and cost more than they do."""
+SHORTEST_REST_S = 0.001
+"""The event loop counts in milliseconds. A few turns are committed without a rest."""
+
 
 class Batch(NamedTuple):
     """Events of one turn that are stored together."""
@@ -45,10 +52,15 @@ class Committer:
     """`on_commit` is called with each batch once it is stored and shown."""
 
     def __init__(
-        self, store: Store, on_commit: Callable[[Batch], None], observer: TurnObserver
+        self,
+        store: Store,
+        count_turns: Callable[[], int],
+        on_commit: Callable[[Batch], None],
+        observer: TurnObserver,
     ) -> None:
         self._store = store
         self._observer = observer
+        self._count_turns = count_turns
         self._on_commit = on_commit
         self._dirty: list[TurnTask] = []
         self._wakeup = asyncio.Event()
@@ -69,6 +81,12 @@ class Committer:
                 # Commit each batch alone, so that one bad turn does not block the others.
                 for batch in batches:
                     await self._commit_alone(batch)
+            await self._rest()
+
+    async def _rest(self) -> None:
+        rest_s = min(self._count_turns() * REST_S_PER_TURN, LONGEST_REST_S)
+        if rest_s >= SHORTEST_REST_S:
+            await asyncio.sleep(rest_s)
 
     async def _commit_alone(self, batch: Batch) -> None:
         task = batch.task

@@ -67,7 +67,7 @@ class Runner:
         """The sender of each turn that was accepted and has not ended."""
         self._starting: dict[asyncio.Task[TurnLog], _Starting] = {}
         self._start_queue = StartQueue()
-        self._committer = Committer(store, self._after_commit, observer)
+        self._committer = Committer(store, lambda: self.num_turns, self._after_commit, observer)
         self._committing: asyncio.Task[None] | None = None
         self._news = NewsBroker()
         self._is_closing = False
