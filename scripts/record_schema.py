@@ -1,8 +1,9 @@
-"""Record a new migration: its hash, and a dump of the schema it makes, with rows.
+"""Record a new migration: its hash, a dump of the schema it makes, with rows, and one without.
 
 A migration that has landed is never edited, and every released schema upgrades: the tests of
 tests/unit/store/test_released_schemas.py hold both. Run this after adding a migration. It upgrades
-the newest recorded schema and dumps the result beside it. Add rows of new tables by hand.
+the newest recorded schema and dumps the result beside it. Add rows of new tables by hand. The schema
+alone goes into the package: new databases are made from it.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from hitsend.store import Store
+from hitsend.store.migrate import NEW_DATABASE
 from hitsend.store.schema import HEAD
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +40,8 @@ def main() -> None:
         load_dump(older[-1], database)
         asyncio.run(upgrade(database))
         target.write_text(dump(database))
-    print(f"Wrote {HASHES.name} and {target.name}.")
+        NEW_DATABASE.write_text(dump_schema(database))
+    print(f"Wrote {HASHES.name}, {target.name} and {NEW_DATABASE.name}.")
 
 
 def hash_migrations() -> dict[str, str]:
@@ -77,17 +80,26 @@ def dump(path: Path) -> str:
         return "\n".join(_lines(connection)) + "\n"
 
 
-def _lines(connection: sqlite3.Connection) -> Iterator[str]:
+def dump_schema(path: Path) -> str:
+    """Returns the statements that make an empty database of this schema."""
+    with closing(sqlite3.connect(path)) as connection:
+        return "\n".join([*_objects(connection), *_rows(connection, "alembic_version", "1")]) + "\n"
+
+
+def _objects(connection: sqlite3.Connection) -> Iterator[str]:
     tables = connection.execute("PRAGMA table_list").fetchall()
-    kinds = {name: kind for _, name, kind, *_ in tables}
-    yield "PRAGMA foreign_keys = OFF;"
-    yield "BEGIN;"
+    shadows = {name for _, name, kind, *_ in tables if kind == "shadow"}
     objects = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type = 'trigger', rowid"
     )
-    for name, sql in objects:
-        if kinds.get(name) != "shadow":
-            yield f"{sql};"
+    return (f"{sql};" for name, sql in objects if name not in shadows)
+
+
+def _lines(connection: sqlite3.Connection) -> Iterator[str]:
+    tables = connection.execute("PRAGMA table_list").fetchall()
+    yield "PRAGMA foreign_keys = OFF;"
+    yield "BEGIN;"
+    yield from _objects(connection)
     for _, name, kind, _, is_without_rowid, _ in sorted(tables):
         if kind == "table" and not name.startswith("sqlite_"):
             yield from _rows(connection, name, "1" if is_without_rowid else "rowid")

@@ -1,8 +1,10 @@
-"""The migrations create the tables that the code declares."""
+"""The migrations create the tables that the code declares, and a new database has the same."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
@@ -21,10 +23,32 @@ async def test_migrations_and_schema_make_the_same_tables(tmp_path: Path) -> Non
 
 
 def test_the_newest_migration_is_the_one_the_code_knows() -> None:
+    assert ScriptDirectory.from_config(alembic_config()).get_current_head() == HEAD
+
+
+async def test_a_new_database_is_what_all_migrations_make(tmp_path: Path) -> None:
+    migrated, made = tmp_path / "migrated.db", tmp_path / "made.db"
+    engine = create_engine(f"sqlite:///{migrated}")
+    with engine.begin() as connection:
+        config = alembic_config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    engine.dispose()
+    await (await Store.open(made)).close()
+    assert read_statements(made) == read_statements(migrated), "run scripts/record_schema.py"
+
+
+def alembic_config() -> Config:
     config = Config()
     config.set_main_option("script_location", "hitsend.store:migrations")
     config.set_main_option("path_separator", "os")
-    assert ScriptDirectory.from_config(config).get_current_head() == HEAD
+    return config
+
+
+def read_statements(path: Path) -> set[tuple[str, str | None]]:
+    """The statements that made its tables, indexes and triggers."""
+    with closing(sqlite3.connect(path)) as connection:
+        return set(connection.execute("SELECT name, sql FROM sqlite_master"))
 
 
 def read_shape(path: Path) -> dict[str, object]:

@@ -1,0 +1,548 @@
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+CREATE TABLE meta (
+	"key" TEXT NOT NULL, 
+	value BLOB NOT NULL, 
+	PRIMARY KEY ("key")
+)
+ WITHOUT ROWID
+
+;
+CREATE TABLE users (
+	id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	name_key TEXT NOT NULL, 
+	password_hash TEXT NOT NULL, 
+	role TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	disabled_at DOUBLE, group_id TEXT REFERENCES groups (id) ON DELETE SET NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (name_key)
+);
+CREATE TABLE sessions (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	token_hash TEXT NOT NULL, 
+	previous_token_hash TEXT, 
+	rotated_at DOUBLE NOT NULL, 
+	arrived_at DOUBLE, 
+	created_at DOUBLE NOT NULL, 
+	last_seen_at DOUBLE NOT NULL, 
+	expires_at DOUBLE NOT NULL, 
+	revoked_at DOUBLE, 
+	user_agent TEXT NOT NULL, confirmed_at DOUBLE, needs_second_factor BOOLEAN DEFAULT 0 NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	UNIQUE (token_hash)
+);
+CREATE INDEX ix_sessions_user_id ON sessions (user_id);
+CREATE INDEX ix_sessions_previous_token_hash ON sessions (previous_token_hash);
+CREATE TABLE api_keys (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	prefix TEXT NOT NULL, 
+	key_hash TEXT NOT NULL, 
+	label TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	last_used_at DOUBLE, 
+	revoked_at DOUBLE, scopes TEXT DEFAULT '["chat","read"]' NOT NULL, expires_at DOUBLE, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	UNIQUE (key_hash)
+);
+CREATE INDEX ix_api_keys_user_id ON api_keys (user_id);
+CREATE TABLE invites (
+	id TEXT NOT NULL, 
+	token_hash TEXT NOT NULL, 
+	role TEXT NOT NULL, 
+	created_by TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	expires_at DOUBLE NOT NULL, 
+	used_by TEXT, 
+	used_at DOUBLE, 
+	revoked_at DOUBLE, 
+	PRIMARY KEY (id), 
+	UNIQUE (token_hash), 
+	FOREIGN KEY(created_by) REFERENCES users (id) ON DELETE CASCADE, 
+	FOREIGN KEY(used_by) REFERENCES users (id) ON DELETE SET NULL
+);
+CREATE INDEX ix_invites_created_by ON invites (created_by);
+CREATE INDEX ix_invites_used_by ON invites (used_by);
+CREATE TABLE conversations (
+	position INTEGER NOT NULL, 
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	title TEXT NOT NULL, 
+	is_renamed BOOLEAN NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	current_node TEXT, 
+	is_archived BOOLEAN NOT NULL, is_pinned BOOLEAN DEFAULT 0 NOT NULL, folder_id TEXT REFERENCES folders (id) ON DELETE SET NULL, hidden_at DOUBLE, is_temporary BOOLEAN DEFAULT 0 NOT NULL, 
+	PRIMARY KEY (position), 
+	UNIQUE (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE TABLE turns (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	conversation_id TEXT, 
+	surface TEXT NOT NULL, 
+	action TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	answer_id TEXT NOT NULL, 
+	state TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	finished_at DOUBLE, 
+	num_input_tokens INTEGER NOT NULL, 
+	num_cached_tokens INTEGER NOT NULL, 
+	num_output_tokens INTEGER NOT NULL, 
+	given TEXT, epoch INTEGER DEFAULT 0 NOT NULL, num_bytes INTEGER, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_turns_conversation_id ON turns (conversation_id);
+CREATE TABLE messages (
+	position INTEGER NOT NULL, 
+	conversation_id TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	parent_id TEXT, 
+	turn_id TEXT NOT NULL, 
+	role TEXT NOT NULL, 
+	parts TEXT NOT NULL, 
+	status TEXT NOT NULL, 
+	ending TEXT, 
+	model TEXT, 
+	usage TEXT, 
+	problem TEXT, 
+	created_at DOUBLE NOT NULL, seen TEXT, 
+	PRIMARY KEY (position), 
+	UNIQUE (conversation_id, id), 
+	FOREIGN KEY(conversation_id, parent_id) REFERENCES messages (conversation_id, id), 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE, 
+	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_messages_id ON messages (id);
+CREATE INDEX ix_messages_parent ON messages (conversation_id, parent_id);
+CREATE INDEX ix_messages_turn_id ON messages (turn_id);
+CREATE TABLE turn_events (
+	turn_id TEXT NOT NULL, 
+	seq INTEGER NOT NULL, 
+	at_ms DOUBLE NOT NULL, 
+	data BLOB NOT NULL, 
+	PRIMARY KEY (turn_id, seq), 
+	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
+);
+CREATE VIRTUAL TABLE message_search USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE title_search USING fts5 (title, tokenize = 'unicode61 remove_diacritics 2');
+CREATE TABLE folders (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_folders_user_id ON folders (user_id);
+CREATE INDEX ix_conversations_folder_id ON conversations (folder_id);
+CREATE INDEX ix_conversations_hidden ON conversations (hidden_at) WHERE hidden_at IS NOT NULL;
+CREATE TABLE feedback (
+	message_position INTEGER NOT NULL, 
+	rating TEXT NOT NULL, 
+	reason TEXT, 
+	text TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (message_position), 
+	FOREIGN KEY(message_position) REFERENCES messages (position) ON DELETE CASCADE
+);
+CREATE TABLE shares (
+	id TEXT NOT NULL, 
+	conversation_id TEXT NOT NULL, 
+	message_id TEXT NOT NULL, 
+	title TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (conversation_id, message_id), 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE
+);
+CREATE TABLE sends (
+	user_id TEXT NOT NULL, 
+	"key" TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	turn_id TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (user_id, "key"), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_sends_turn_id ON sends (turn_id);
+CREATE INDEX ix_sends_created_at ON sends (created_at);
+CREATE TABLE groups (
+	id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, features TEXT, 
+	PRIMARY KEY (id), 
+	UNIQUE (name)
+);
+CREATE INDEX ix_users_group_id ON users (group_id);
+CREATE TABLE limits (
+	scope TEXT NOT NULL, 
+	target TEXT NOT NULL, 
+	requests_per_minute INTEGER, 
+	tokens_per_minute INTEGER, 
+	tokens_per_day INTEGER, storage_mb INTEGER, 
+	PRIMARY KEY (scope, target)
+);
+CREATE TABLE prices (
+	model TEXT NOT NULL, 
+	input DOUBLE NOT NULL, 
+	cached DOUBLE NOT NULL, 
+	output DOUBLE NOT NULL, 
+	PRIMARY KEY (model)
+);
+CREATE TABLE ledger (
+	position INTEGER NOT NULL, 
+	turn_id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	group_id TEXT, 
+	key_id TEXT, 
+	surface TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	at DOUBLE NOT NULL, 
+	num_reserved_tokens INTEGER NOT NULL, 
+	num_input_tokens INTEGER NOT NULL, 
+	num_cached_tokens INTEGER NOT NULL, 
+	num_output_tokens INTEGER NOT NULL, address TEXT, 
+	PRIMARY KEY (position), 
+	UNIQUE (turn_id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_ledger_user_id_at ON ledger (user_id, at, num_reserved_tokens, num_input_tokens, num_output_tokens);
+CREATE INDEX ix_ledger_group_id_at ON ledger (group_id, at, num_reserved_tokens, num_input_tokens, num_output_tokens);
+CREATE INDEX ix_ledger_key_id_at ON ledger (key_id, at, num_reserved_tokens, num_input_tokens, num_output_tokens);
+CREATE INDEX ix_ledger_at ON ledger (at);
+CREATE INDEX ix_ledger_address_at ON ledger (address, at, num_reserved_tokens, num_input_tokens, num_output_tokens) WHERE address IS NOT NULL;
+CREATE INDEX ix_conversations_list ON conversations (user_id, updated_at, position, is_archived, is_pinned, folder_id, hidden_at, is_temporary);
+CREATE INDEX ix_conversations_temporary ON conversations (updated_at) WHERE is_temporary IS 1;
+CREATE TABLE profiles (
+	user_id TEXT NOT NULL, 
+	call_me TEXT NOT NULL, 
+	about_me TEXT NOT NULL, 
+	style TEXT NOT NULL, 
+	is_on BOOLEAN NOT NULL, 
+	uses_memory BOOLEAN NOT NULL, 
+	suggests_memories BOOLEAN NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	PRIMARY KEY (user_id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE TABLE memories (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	text TEXT NOT NULL, 
+	folded TEXT NOT NULL, 
+	origin TEXT NOT NULL, 
+	conversation_id TEXT, 
+	is_suggested BOOLEAN NOT NULL, 
+	removed_at DOUBLE, 
+	created_at DOUBLE NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	embedder TEXT, 
+	vector BLOB, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE SET NULL
+);
+CREATE INDEX ix_memories_user_id ON memories (user_id);
+CREATE INDEX ix_memories_conversation_id ON memories (conversation_id);
+CREATE INDEX ix_memories_removed_at ON memories (removed_at) WHERE removed_at IS NOT NULL;
+CREATE TABLE summaries (
+	id TEXT NOT NULL, 
+	conversation_id TEXT NOT NULL, 
+	first_message_id TEXT NOT NULL, 
+	last_message_id TEXT NOT NULL, 
+	level INTEGER NOT NULL, 
+	text TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_summaries_conversation_id ON summaries (conversation_id);
+CREATE TABLE exchanges (
+	conversation_id TEXT NOT NULL, 
+	message_id TEXT NOT NULL, 
+	embedder TEXT NOT NULL, 
+	vector BLOB NOT NULL, 
+	PRIMARY KEY (conversation_id, message_id), 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE
+);
+CREATE TABLE prompt_versions (
+	name TEXT NOT NULL, 
+	version INTEGER NOT NULL, 
+	template TEXT NOT NULL, 
+	note TEXT NOT NULL, 
+	created_by TEXT, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (name, version), 
+	FOREIGN KEY(created_by) REFERENCES users (id) ON DELETE SET NULL
+);
+CREATE TABLE prompt_choices (
+	name TEXT NOT NULL, 
+	version INTEGER, 
+	sampling TEXT, 
+	chosen_at DOUBLE NOT NULL, 
+	PRIMARY KEY (name)
+);
+CREATE TABLE experiments (
+	id TEXT NOT NULL, 
+	prompt TEXT NOT NULL, 
+	versions TEXT NOT NULL, 
+	started_at DOUBLE NOT NULL, 
+	ended_at DOUBLE, 
+	winner INTEGER, 
+	PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX ix_experiments_running ON experiments (prompt) WHERE ended_at IS NULL;
+CREATE TABLE trials (
+	turn_id TEXT NOT NULL, 
+	experiment_id TEXT NOT NULL, 
+	version INTEGER NOT NULL, 
+	PRIMARY KEY (turn_id, experiment_id), 
+	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE, 
+	FOREIGN KEY(experiment_id) REFERENCES experiments (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_trials_experiment_id ON trials (experiment_id);
+CREATE TABLE audit_log (
+        position INTEGER NOT NULL,
+        at DOUBLE NOT NULL,
+        kind TEXT NOT NULL,
+        actor_id TEXT,
+        actor_name TEXT,
+        subject_id TEXT,
+        subject_name TEXT,
+        via TEXT NOT NULL,
+        address TEXT NOT NULL,
+        session_id TEXT,
+        key_id TEXT,
+        agent TEXT NOT NULL,
+        event TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        PRIMARY KEY (position)
+    );
+CREATE INDEX ix_audit_log_at ON audit_log (at);
+CREATE INDEX ix_audit_log_kind ON audit_log (kind);
+CREATE INDEX ix_audit_log_actor_id ON audit_log (actor_id);
+CREATE INDEX ix_audit_log_subject_id ON audit_log (subject_id);
+CREATE TABLE audit_names (
+        hash TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        salt BLOB NOT NULL,
+        PRIMARY KEY (hash)
+    );
+CREATE INDEX ix_audit_names_user_id ON audit_names (user_id);
+CREATE TABLE authenticators (
+	user_id TEXT NOT NULL, 
+	secret TEXT NOT NULL, 
+	last_counter INTEGER NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	last_used_at DOUBLE, 
+	PRIMARY KEY (user_id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE TABLE passkeys (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	credential_id BLOB NOT NULL, 
+	public_key BLOB NOT NULL, 
+	sign_count INTEGER NOT NULL, 
+	host TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	last_used_at DOUBLE, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	UNIQUE (credential_id)
+);
+CREATE INDEX ix_passkeys_user_id ON passkeys (user_id);
+CREATE TABLE recovery_codes (
+	user_id TEXT NOT NULL, 
+	code_hash TEXT NOT NULL, 
+	PRIMARY KEY (user_id, code_hash), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE TABLE packed_events (
+            turn_id TEXT NOT NULL,
+            last_seq INTEGER NOT NULL,
+            data BLOB NOT NULL,
+            has_tokens BOOLEAN NOT NULL,
+            finished_at DOUBLE NOT NULL,
+            PRIMARY KEY (turn_id, last_seq),
+            FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
+        );
+CREATE INDEX ix_packed_events_age ON packed_events (has_tokens, finished_at);
+CREATE INDEX ix_turns_user_id_num_bytes ON turns (user_id, num_bytes);
+CREATE INDEX ix_turns_unpacked ON turns (finished_at) WHERE num_bytes IS NULL;
+CREATE TABLE password_resets (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	token_hash TEXT, 
+	created_by TEXT, 
+	made_by TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	expires_at DOUBLE NOT NULL, 
+	used_at DOUBLE, 
+	revoked_at DOUBLE, 
+	seen_at DOUBLE, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	UNIQUE (token_hash), 
+	FOREIGN KEY(created_by) REFERENCES users (id) ON DELETE SET NULL
+);
+CREATE INDEX ix_password_resets_user_id ON password_resets (user_id);
+CREATE INDEX ix_password_resets_created_by ON password_resets (created_by);
+CREATE TABLE tool_permissions (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	conversation_id TEXT, 
+	tool TEXT NOT NULL, 
+	server TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_tool_permissions_fingerprint ON tool_permissions (user_id, fingerprint);
+CREATE INDEX ix_tool_permissions_conversation_id ON tool_permissions (conversation_id);
+CREATE TABLE mcp_servers (
+	id TEXT NOT NULL, 
+	owner_id TEXT, 
+	audience TEXT NOT NULL, 
+	title TEXT NOT NULL, 
+	prefix TEXT NOT NULL, 
+	kind TEXT NOT NULL, 
+	command TEXT NOT NULL, 
+	url TEXT NOT NULL, 
+	sealed BLOB, 
+	is_on BOOLEAN NOT NULL, 
+	timeout_s DOUBLE NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	listed_at DOUBLE, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(owner_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_mcp_servers_owner_id ON mcp_servers (owner_id);
+CREATE TABLE mcp_server_groups (
+	server_id TEXT NOT NULL, 
+	group_id TEXT NOT NULL, 
+	PRIMARY KEY (server_id, group_id), 
+	FOREIGN KEY(server_id) REFERENCES mcp_servers (id) ON DELETE CASCADE, 
+	FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+CREATE TABLE mcp_tools (
+	server_id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	position INTEGER NOT NULL, 
+	title TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	schema TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	problem TEXT NOT NULL, 
+	is_on BOOLEAN NOT NULL, 
+	is_missing BOOLEAN NOT NULL, 
+	is_new BOOLEAN NOT NULL, 
+	is_read_only BOOLEAN NOT NULL, 
+	is_read_only_hint BOOLEAN NOT NULL, 
+	draft TEXT, 
+	PRIMARY KEY (server_id, name), 
+	FOREIGN KEY(server_id) REFERENCES mcp_servers (id) ON DELETE CASCADE
+);
+CREATE TABLE mcp_calls (
+	id INTEGER NOT NULL, 
+	server_id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	tool TEXT NOT NULL, 
+	at DOUBLE NOT NULL, 
+	took_ms DOUBLE NOT NULL, 
+	outcome TEXT NOT NULL, 
+	num_chars INTEGER NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(server_id) REFERENCES mcp_servers (id) ON DELETE CASCADE, 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_mcp_calls_user_id ON mcp_calls (user_id);
+CREATE INDEX ix_mcp_calls_server_id ON mcp_calls (server_id, id);
+CREATE TABLE mcp_tokens (
+	server_id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	sealed BLOB NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	PRIMARY KEY (server_id, user_id), 
+	FOREIGN KEY(server_id) REFERENCES mcp_servers (id) ON DELETE CASCADE, 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_mcp_tokens_user_id ON mcp_tokens (user_id);
+CREATE TABLE mcp_sign_ins (
+	state_hash TEXT NOT NULL, 
+	server_id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	sealed BLOB NOT NULL, 
+	expires_at DOUBLE NOT NULL, 
+	PRIMARY KEY (state_hash), 
+	FOREIGN KEY(server_id) REFERENCES mcp_servers (id) ON DELETE CASCADE, 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_mcp_sign_ins_server_id ON mcp_sign_ins (server_id);
+CREATE INDEX ix_mcp_sign_ins_user_id ON mcp_sign_ins (user_id);
+CREATE TABLE mcp_clients (
+	server_id TEXT NOT NULL, 
+	sealed BLOB NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	PRIMARY KEY (server_id), 
+	FOREIGN KEY(server_id) REFERENCES mcp_servers (id) ON DELETE CASCADE
+);
+CREATE TABLE tool_files (
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	conversation_id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	media_type TEXT NOT NULL, 
+	num_bytes INTEGER NOT NULL, 
+	content BLOB NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	FOREIGN KEY(conversation_id) REFERENCES conversations (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_tool_files_user_id ON tool_files (user_id);
+CREATE INDEX ix_tool_files_conversation_id ON tool_files (conversation_id);
+CREATE TRIGGER message_deleted AFTER DELETE ON messages BEGIN DELETE FROM message_search WHERE rowid = old.position; END;
+CREATE TRIGGER conversation_renamed AFTER UPDATE OF title ON conversations WHEN new.title IS NOT old.title BEGIN UPDATE title_search SET title = new.title WHERE rowid = new.position; END;
+CREATE TRIGGER message_added AFTER INSERT ON messages WHEN (SELECT NOT is_temporary FROM conversations WHERE id = new.conversation_id) BEGIN 
+    INSERT INTO message_search (rowid, text)
+    SELECT new.position, group_concat(json_extract(part.value, '$.text'), '')
+    FROM json_each(new.parts) AS part
+    WHERE json_extract(part.value, '$.kind') = 'text'
+    HAVING count(*) > 0;
+ END;
+CREATE TRIGGER message_changed AFTER UPDATE OF parts ON messages WHEN new.parts IS NOT old.parts AND (SELECT NOT is_temporary FROM conversations WHERE id = new.conversation_id) BEGIN DELETE FROM message_search WHERE rowid = old.position; 
+    INSERT INTO message_search (rowid, text)
+    SELECT new.position, group_concat(json_extract(part.value, '$.text'), '')
+    FROM json_each(new.parts) AS part
+    WHERE json_extract(part.value, '$.kind') = 'text'
+    HAVING count(*) > 0;
+ END;
+CREATE TRIGGER conversation_added AFTER INSERT ON conversations WHEN NOT new.is_temporary BEGIN INSERT INTO title_search (rowid, title) VALUES (new.position, new.title); END;
+CREATE TRIGGER conversation_deleted AFTER DELETE ON conversations WHEN NOT old.is_temporary BEGIN DELETE FROM title_search WHERE rowid = old.position; INSERT OR REPLACE INTO meta (key, value) VALUES ('search_has_erased', randomblob(16)); END;
+CREATE TRIGGER audit_changed BEFORE UPDATE ON audit_log BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
+CREATE TRIGGER audit_removed BEFORE DELETE ON audit_log WHEN old.position > (
+    SELECT coalesce(max(json_extract(event, '$.through')), 0)
+    FROM audit_log WHERE kind = 'EntriesExpired'
+) BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
+CREATE TRIGGER audit_replaced BEFORE INSERT ON audit_log WHEN new.position <= (SELECT coalesce(max(position), 0) FROM audit_log) BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
+CREATE TRIGGER audit_name_changed BEFORE UPDATE ON audit_names BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
+INSERT INTO "alembic_version" (version_num) VALUES ('0024');
