@@ -2,8 +2,8 @@
 
 A migration that has landed is never edited, and every released schema upgrades: the tests of
 tests/unit/store/test_released_schemas.py hold both. Run this after adding a migration. It upgrades
-the newest recorded schema and dumps the result beside it. Add rows of new tables by hand. The schema
-alone goes into the package: new databases are made from it.
+the newest recorded schema and dumps the result beside it. Add rows of new tables by hand. The
+schema alone goes into the package: new databases are made from it.
 """
 
 import asyncio
