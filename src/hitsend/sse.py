@@ -23,12 +23,9 @@ def encode_frame(
     data: bytes, event: str | None = None, seq: int | None = None, pad: int = 0
 ) -> bytes:
     """`data` is JSON on one line; spaces pad it to a multiple of `pad`, so that the length of
-    an encrypted record reveals less about the words in it. The space that may follow a colon is
-    left out in frames with a number and a name, because each token is one. Others keep it before
-    their data, because simple clients look for "data: "."""
+    an encrypted record reveals less about the words in it. Each token is a frame, so the space
+    that may follow a colon is left out, except where simple clients look for "data: "."""
     spaces = b" " * (-len(data) % pad) if pad else b""
-    if seq is not None and event is not None:
-        return b"id:%d\nevent:%b\ndata:%b%b\n\n" % (seq, event.encode(), data, spaces)
     head = b"" if seq is None else b"id:%d\n" % seq
     if event is not None:
         head += b"event:%b\n" % event.encode()

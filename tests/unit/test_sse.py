@@ -129,7 +129,7 @@ def test_another_parser_reads_our_frames(
 def test_data_is_padded_to_a_multiple() -> None:
     assert (
         encode_frame(b'{"v":"a"}', "delta", 3, 16)
-        == b'id:3\nevent:delta\ndata:{"v":"a"}       \n\n'
+        == b'id:3\nevent:delta\ndata: {"v":"a"}       \n\n'
     )
     assert encode_frame(b"0123456789abcdef", pad=16) == b"data: 0123456789abcdef\n\n"
     assert encode_frame(b"{}") == b"data: {}\n\n"

@@ -100,7 +100,7 @@ class Player implements TurnApi {
 		return this.#frames
 			.slice(0, start)
 			.filter(({ text }) => text.includes('event:delta\n'))
-			.map(({ text }) => JSON.parse(/^data: ?(.*)$/m.exec(text)?.[1] ?? '{}') as Delta);
+			.map(({ text }) => JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}') as Delta);
 	}
 }
 
