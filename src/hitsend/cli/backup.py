@@ -26,7 +26,7 @@ MB = 1_000_000
 @with_settings("data_dir")
 def backup(
     loaded: Loaded,
-    folder: Annotated[Path, Parameter(help="A folder that is not there yet.")],
+    folder: Annotated[Path, Parameter(help="A folder that does not exist yet.")],
     /,
 ) -> int:
     os.nice(NICENESS)
