@@ -206,10 +206,11 @@ def _search(
 def _score_rows(blocks: Iterable[Rows], vector: bytes) -> Sequence[float]:
     scores, query = array("d"), _as_matrix(vector, len(vector))
     for rows in blocks:
-        of_block = bytearray(8 * len(rows.ids))
-        out: memoryview[Any] = memoryview(of_block).cast("d", (1, len(rows.ids)))
-        simsimd.cdist(query, _as_matrix(rows.vectors, len(vector)), metric="dot", out=out)
-        scores.frombytes(of_block)
+        # Not with `out`: simsimd 6.5 then takes a reference to None that it does not own, and
+        # without any left Python aborts.
+        found = simsimd.cdist(query, _as_matrix(rows.vectors, len(vector)), metric="dot")
+        assert isinstance(found, simsimd.DistancesTensor)
+        scores.frombytes(memoryview(found).cast("B"))
     return scores
 
 

@@ -94,6 +94,15 @@ async def test_of_equal_scores_the_first_row_comes_first() -> None:
     assert found == [Hit("1", 1.0), Hit("2", 1.0)]
 
 
+async def test_searches_leave_the_references_to_none_alone() -> None:
+    fake, search = FakeSource.of(ONE), ExactSearch()
+    await search.search(fake.source, pack(ONE), 1)
+    before = sys.getrefcount(None)
+    for _ in range(1000):
+        await search.search(fake.source, pack(ONE), 1)
+    assert abs(sys.getrefcount(None) - before) < 500
+
+
 async def test_only_allowed_ids_are_found() -> None:
     fake = FakeSource.of(*[ONE] * 100)
     found = await ExactSearch().search(fake.source, pack(ONE), 2, allowed_ids={"98", "99", "100"})
