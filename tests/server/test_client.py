@@ -111,7 +111,9 @@ async def test_a_client_sees_what_tools_do(world: World) -> None:
         updates = [update async for update in answer]
         called = [one for one in updates if isinstance(one, ToolCalled)]
         returned = [one for one in updates if isinstance(one, ToolReturned)]
-        assert [one.tool for one in called] == ["calculate"]
+        assert [(one.tool, one.arguments) for one in called] == [
+            ("calculate", '{"expression": "6*7"}')
+        ]
         message_id = called[0].message_id
         assert returned == [ToolReturned(message_id, "calculate", "6*7 = 42", failed=False)]
         text = [piece async for piece in client.send(asked, features=["calculator"]).text()]

@@ -1,6 +1,7 @@
 """The Python client of a hitsend server, over HTTP."""
 
 from hitsend.client.answer import Answer
+from hitsend.client.call_reader import find_undecided
 from hitsend.client.client import Client
 from hitsend.client.connection import Backoff
 from hitsend.client.errors import Disconnected, Interrupted, StreamInvalid
@@ -12,16 +13,23 @@ from hitsend.client.responses import (
     Model,
     ModelList,
     Node,
+    ToolCall,
+    ToolResult,
 )
 from hitsend.client.updates import (
+    ApprovalAsked,
+    ApprovalDecided,
     Delayed,
     Finished,
+    FormAnswered,
+    FormAsked,
     Retrying,
     Started,
     TextAdded,
     TextReplaced,
     Titled,
     ToolCalled,
+    ToolProgressed,
     ToolReturned,
     Update,
 )
@@ -46,12 +54,16 @@ from hitsend.errors import (
     Unavailable,
     UnknownModel,
 )
+from hitsend.send import CallVerdict
 from hitsend.wire.responses import ConversationPage, Me, Running, User
 from hitsend.wire.responses import ConversationSummary as ConversationLine
 
 __all__ = [
     "Answer",
+    "ApprovalAsked",
+    "ApprovalDecided",
     "Backoff",
+    "CallVerdict",
     "Client",
     "Conflict",
     "Conversation",
@@ -63,6 +75,8 @@ __all__ = [
     "Feature",
     "FeatureTool",
     "Finished",
+    "FormAnswered",
+    "FormAsked",
     "StreamInvalid",
     "HitsendError",
     "Interrupted",
@@ -90,11 +104,15 @@ __all__ = [
     "Titled",
     "TooFast",
     "TooLarge",
+    "ToolCall",
     "ToolCalled",
+    "ToolProgressed",
+    "ToolResult",
     "ToolReturned",
     "Unauthenticated",
     "Unavailable",
     "UnknownModel",
     "Update",
     "User",
+    "find_undecided",
 ]

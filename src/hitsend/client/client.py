@@ -1,7 +1,7 @@
 """The client: one method per action."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 from weakref import WeakSet
 
@@ -11,6 +11,7 @@ from hitsend.client.proof_of_work import ProofOfWork
 from hitsend.client.responses import Conversation, Feature, FeatureList, ModelList
 from hitsend.client.turn_stream import TurnRequest, TurnStream
 from hitsend.events import Action
+from hitsend.messages import FormAction, Verdict
 from hitsend.send import CallVerdict
 from hitsend.wire.responses import ConversationPage, Me
 from hitsend.wire.send import ROOT, SendBody, SendBodyAuthor, SendBodyContent, SendBodyMessage
@@ -70,6 +71,19 @@ class Client:
         """Stops the running answer; the text so far is kept."""
         body = {"conversation_id": conversation_id, "turn_exchange_id": turn_id}
         await self._connection.post(object, "/backend-api/stop_conversation", body)
+
+    async def approve(self, call_id: str, decision: Verdict, word: str = "") -> None:
+        """Allows or refuses a call that a running answer waits for. Raises Conflict if none does:
+        then `continue_answer` takes the verdict."""
+        body = CallVerdict(call_id, decision, word)
+        await self._connection.send("/backend-api/f/conversation/approve", body)
+
+    async def answer_form(
+        self, form_id: str, action: FormAction, content: Mapping[str, object] | None = None
+    ) -> None:
+        """Answers the form of a tool that runs. Raises Conflict if it waits no more."""
+        body = {"form_id": form_id, "action": action, "content": content or {}}
+        await self._connection.send("/backend-api/f/conversation/form", body)
 
     def send(
         self,

@@ -65,6 +65,11 @@ class Connection:
         """Retries, so only for idempotent requests."""
         return self._decode(kind, await self._fetch(self.post_request(path, body, headers)))
 
+    async def send(self, path: str, body: object) -> None:
+        """Posts once: an answer that gets lost must not be repeated as another one."""
+        async with self.response(self.post_request(path, body)) as response:
+            await response.aread()
+
     def get_request(self, path: str, query: Mapping[str, str] | None = None) -> httpx2.Request:
         return self._http.build_request("GET", path, params=query)
 

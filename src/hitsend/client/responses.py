@@ -50,11 +50,49 @@ class Content(msgspec.Struct, frozen=True):
     parts: tuple[str, ...]
 
 
+class ToolCall(msgspec.Struct, frozen=True):
+    call_id: str
+    tool: str
+    arguments: str = "{}"
+    """A JSON object, as the model wrote it."""
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """A question to the person whether a call may run."""
+
+    reason: str
+    """`writes`, or `untrusted` after the model has read what strangers wrote."""
+    decision: str | None = None
+    """None while the person has not decided. `expired`: nobody did before the turn ended."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """Something that a tool asks the person while it runs."""
+
+    form_id: str
+    message: str
+    schema: str
+    """JSON Schema of a flat object, as JSON."""
+    action: str | None = None
+    """None while the person has not answered."""
+
+
 class ToolResult(msgspec.Struct, frozen=True):
     """What the message of a tool says besides its text, the output."""
 
+    call_id: str = ""
     tool: str = ""
+    server: str = ""
+    """The title of the MCP server that has it. Empty for hitsend's own."""
     failed: bool = False
+    progress: str = ""
+    """What it has reported so far."""
+    approval: Approval | None = None
+    form: Form | None = None
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.approval is not None and self.approval.decision in (None, "expired")
 
 
 class Metadata(msgspec.Struct, frozen=True):
@@ -63,6 +101,7 @@ class Metadata(msgspec.Struct, frozen=True):
     parent_id: str | None = None
     model_slug: str | None = None
     usage: Usage | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
     tool_result: ToolResult | None = None
     finish_details: FinishDetails | None = None
     """None for an answer in progress, and for messages of users."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from hitsend.client.call_reader import CallReader
 from hitsend.client.errors import StreamInvalid
 from hitsend.client.responses import Envelope, Message
 from hitsend.client.updates import (
@@ -19,14 +20,12 @@ from hitsend.client.updates import (
     TextAdded,
     TextReplaced,
     Titled,
-    ToolCalled,
     ToolReturned,
     Update,
 )
 from hitsend.sse import DONE_DATA, SseEvent, SseParser
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.json_patch import BadDelta
-from hitsend.wire.message import STATUSES
 from hitsend.wire.side_events import (
     AnswerDelayed,
     Failure,
@@ -59,10 +58,9 @@ class StreamReader:
         """Channel and id of the answer in progress."""
         self._emitted: dict[str, list[str]] = {}
         """The text of each answer that was emitted, in pieces."""
-        self._tools: dict[str, int] = {}
-        """The channel of each message of a tool, by the id of the message."""
-        self._returned: set[str] = set()
-        """Those whose result was emitted."""
+        self._calls = CallReader()
+        self._running: dict[str, int] = {}
+        """The channels of tools that have not returned, by the ids of their messages."""
         self._failure: Failure | None = None
 
     def reconnect(self) -> None:
@@ -98,7 +96,7 @@ class StreamReader:
         frames, self._pending = self._pending, []
         for frame in frames:
             yield from self._apply(frame)
-        yield from self._emit_results()
+        yield from self._read_calls()
         self.last_seq = max(self.last_seq, _seq_of(event))
 
     def _apply_opening(self, data: str) -> Iterator[Update]:
@@ -123,7 +121,7 @@ class StreamReader:
         for channel, tree in snapshot.channels.items():
             self._decoder.apply(Delta("", "add", tree, channel))
             yield from self._apply_message(channel)
-        yield from self._emit_results()
+        yield from self._read_calls()
         self._decoder.resume(snapshot.carry)
         self.last_seq = snapshot.seq
 
@@ -153,23 +151,16 @@ class StreamReader:
             yield from self.correct(tree.message)
             self._answer = channel, tree.message.id
         elif tree.message.author.role == "tool" and tree.message.metadata.tool_result:
-            is_new = tree.message.id not in self._tools
-            self._tools[tree.message.id] = channel
-            if is_new:
-                yield ToolCalled(tree.message.id, tree.message.metadata.tool_result.tool)
+            self._running[tree.message.id] = channel
 
-    def _emit_results(self) -> Iterator[Update]:
-        """A result is whole once its message has ended. One that has an ending of its own did not
-        return: the turn ended before."""
-        for message_id, channel in self._tools.items():
-            if message_id in self._returned:
-                continue
-            message = self._tree(channel).message
-            result = message.metadata.tool_result
-            is_whole = message.status == STATUSES["finished"]
-            if result and is_whole and message.metadata.finish_details is None:
-                self._returned.add(message_id)
-                yield ToolReturned(message_id, result.tool, message.text, result.failed)
+    def _read_calls(self) -> Iterator[Update]:
+        for message_id, channel in list(self._running.items()):
+            asked = self._tree(self._answer[0]).message if self._answer else None
+            calls = asked.metadata.tool_calls if asked else ()
+            for update in self._calls.read(self._tree(channel).message, calls):
+                yield update
+                if isinstance(update, ToolReturned):
+                    del self._running[message_id]
 
     def _apply_side_event(self, data: str) -> Iterator[Update]:
         if _event_type(data) not in KNOWN_TYPES:

@@ -50,6 +50,56 @@ class ToolCalled(msgspec.Struct, frozen=True):
     message_id: str
     """Of the message that will hold the result."""
     tool: str
+    call_id: str = ""
+    arguments: str = "{}"
+    """A JSON object, as the model wrote it. Empty for a call of an earlier turn."""
+    server: str = ""
+    """The title of the MCP server that has it. Empty for hitsend's own."""
+
+
+class ToolProgressed(msgspec.Struct, frozen=True):
+    """A tool reported something while it runs."""
+
+    message_id: str
+    tool: str
+    text: str
+    """What is new."""
+
+
+class ApprovalAsked(msgspec.Struct, frozen=True):
+    """The call waits until the person allows it: see `Client.approve`."""
+
+    message_id: str
+    call_id: str
+    tool: str
+    arguments: str
+    server: str
+    reason: str
+    """`writes`, or `untrusted` after the model has read what strangers wrote."""
+
+
+class ApprovalDecided(msgspec.Struct, frozen=True):
+    """The call was allowed or refused, here or elsewhere. `expired`: nobody did, and the turn ends;
+    `Client.continue_answer` takes the verdict later."""
+
+    call_id: str
+    decision: str
+
+
+class FormAsked(msgspec.Struct, frozen=True):
+    """A tool asks the person something: see `Client.answer_form`."""
+
+    message_id: str
+    form_id: str
+    tool: str
+    message: str
+    schema: str
+    """JSON Schema of a flat object, as JSON."""
+
+
+class FormAnswered(msgspec.Struct, frozen=True):
+    form_id: str
+    action: str
 
 
 class ToolReturned(msgspec.Struct, frozen=True):
@@ -84,6 +134,11 @@ Update: TypeAlias = (
     | TextAdded
     | TextReplaced
     | ToolCalled
+    | ToolProgressed
+    | ApprovalAsked
+    | ApprovalDecided
+    | FormAsked
+    | FormAnswered
     | ToolReturned
     | Titled
     | Finished

@@ -7,7 +7,7 @@ from tests.unit.client.recorded import said, stored_answer, whole
 from hitsend.client import Finished, responses
 from hitsend.client.stream_reader import StreamReader
 from hitsend.engine import ModelFacts
-from hitsend.messages import ToolResult
+from hitsend.messages import Approval, Form, ToolCall, ToolResult
 from hitsend.server.routes.models import ModelList
 from hitsend.server.routes.tools import Features
 from hitsend.tools import Feature
@@ -29,6 +29,9 @@ WIRE: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
     responses.ModelList: ModelList,
     responses.Node: ConversationNode,
     responses.ToolResult: ToolResult,
+    responses.ToolCall: ToolCall,
+    responses.Approval: Approval,
+    responses.Form: Form,
 }
 
 

@@ -5,23 +5,39 @@ import signal
 import sys
 import termios
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
+from functools import partial
 
 from rich.console import Console
 
+from hitsend.cli.chat.call_lines import CallLines
+from hitsend.cli.chat.look_ahead import LookAhead
 from hitsend.cli.chat.markdown_stream import MarkdownStream, escape_controls
+from hitsend.cli.chat.questions import Questions
 from hitsend.cli.chat.session import ChatSession
-from hitsend.client import Finished, Retrying, Started, TextAdded, TextReplaced, Update
-from hitsend.errors import HitsendError
+from hitsend.client import (
+    ApprovalAsked,
+    ApprovalDecided,
+    Finished,
+    FormAnswered,
+    FormAsked,
+    Retrying,
+    Started,
+    TextAdded,
+    TextReplaced,
+    Update,
+)
+from hitsend.errors import Conflict, HitsendError
 
 MIN_SHOWN_TRIES = 2
 """A single failed try is not shown."""
 
 
 class AnswerView:
-    def __init__(self, console: Console, session: ChatSession) -> None:
+    def __init__(self, console: Console, session: ChatSession, questions: Questions) -> None:
         self._console = console
         self._session = session
+        self._questions = questions
         self._started = asyncio.Event()
         self._stopping: asyncio.Task[None] | None = None
 
@@ -44,27 +60,61 @@ class AnswerView:
 
     async def _read(self, updates: AsyncGenerator[Update, None]) -> Finished | None:
         with MarkdownStream(self._console) as drawing:
-            async with aclosing(updates):
-                async for update in updates:
-                    if isinstance(update, Started):
-                        self._started.set()
-                    elif isinstance(update, TextAdded):
-                        drawing.add(update.text)
-                    elif isinstance(update, TextReplaced):
-                        drawing.add(
-                            f"\n\n*What is above arrived damaged. It says:*\n\n{update.text}"
-                        )
-                    elif isinstance(update, Retrying) and update.num_tries >= MIN_SHOWN_TRIES:
-                        drawing.wait(f"reconnecting… {update.problem}")
+            async with aclosing(LookAhead(updates)) as ahead:
+                calls = CallLines()
+                async for update in ahead:
+                    self._draw(update, drawing)
+                    if line := calls.take(update):
+                        drawing.add_line(line)
+                    if calls.has_changed(update):
+                        drawing.wait(calls.status)
+                    if isinstance(update, ApprovalAsked | FormAsked):
+                        await self._ask(update, drawing, ahead)
                     elif isinstance(update, Finished):
+                        for line in calls.take_open():
+                            drawing.add_line(line)
                         return update
         return None
+
+    def _draw(self, update: Update, drawing: MarkdownStream) -> None:
+        if isinstance(update, Started):
+            self._started.set()
+        elif isinstance(update, TextAdded):
+            drawing.add(update.text)
+        elif isinstance(update, TextReplaced):
+            drawing.add(f"\n\n*What is above arrived damaged. It says:*\n\n{update.text}")
+        elif isinstance(update, Retrying) and update.num_tries >= MIN_SHOWN_TRIES:
+            drawing.wait(f"reconnecting… {update.problem}")
+
+    async def _ask(
+        self, asked: ApprovalAsked | FormAsked, drawing: MarkdownStream, ahead: LookAhead
+    ) -> None:
+        """The answer goes on meanwhile: the person may reply on the page instead."""
+        drawing.pause()
+        self._questions.on_interrupt = self._begin_stop
+        try:
+            if isinstance(asked, ApprovalAsked):
+                asking = asyncio.ensure_future(self._questions.ask_approval(asked))
+                verdict = await ahead.wait_for(asking, partial(_is_decided, asked.call_id))
+                if verdict is not None:
+                    await self._session.decide(verdict)
+            else:
+                await self._ask_form(asked, ahead)
+        finally:
+            drawing.resume()
+
+    async def _ask_form(self, asked: FormAsked, ahead: LookAhead) -> None:
+        asking = asyncio.ensure_future(self._questions.ask_form(asked))
+        reply = await ahead.wait_for(asking, partial(_is_answered, asked.form_id))
+        if reply is not None:
+            with suppress(Conflict):  # it was answered elsewhere, or nobody waits any more
+                await self._session.client.answer_form(asked.form_id, reply.action, reply.content)
 
     @contextmanager
     def _handle_ctrl_c(self, reading: "asyncio.Future[Finished | None]") -> Iterator[None]:
         def on_sigint() -> None:
             if self._stopping is None:
-                self._stopping = asyncio.ensure_future(self._stop())
+                self._begin_stop()
             else:
                 reading.cancel()
 
@@ -74,6 +124,9 @@ class AnswerView:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGINT)
+
+    def _begin_stop(self) -> None:
+        self._stopping = self._stopping or asyncio.ensure_future(self._stop())
 
     async def _stop(self) -> None:
         await self._started.wait()  # before that there is nothing to stop
@@ -99,6 +152,18 @@ class AnswerView:
 
     def _note(self, sentence: str) -> None:
         self._console.print(escape_controls(sentence), style="dim", markup=False, highlight=False)
+
+
+def _is_decided(call_id: str, update: Update) -> bool:
+    """A decision that nobody took in time can still be taken."""
+    match update:
+        case ApprovalDecided(call_id=of_call, decision=decision):
+            return of_call == call_id and decision != "expired"
+    return False
+
+
+def _is_answered(form_id: str, update: Update) -> bool:
+    return isinstance(update, FormAnswered) and update.form_id == form_id
 
 
 @contextmanager

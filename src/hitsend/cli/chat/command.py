@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -10,7 +11,15 @@ from cyclopts import Parameter
 from hitsend.cli.chat.connect import ChatTarget, connect
 from hitsend.cli.flags import with_settings
 from hitsend.cli.output import print_note
-from hitsend.client import Client, Finished, TextAdded, TextReplaced, Unavailable
+from hitsend.client import (
+    ApprovalAsked,
+    Client,
+    Finished,
+    FormAsked,
+    TextAdded,
+    TextReplaced,
+    Unavailable,
+)
 from hitsend.errors import Refused
 from hitsend.safety import describe_secrets
 from hitsend.settings import Loaded, Settings
@@ -30,24 +39,34 @@ def chat(
     ] = None,
     user: Annotated[str | None, Parameter(help="Account to use, if there are several.")] = None,
     model: Annotated[str, Parameter(help="Model that answers.")] = "auto",
+    tools: Annotated[
+        str, Parameter(help="Tools to turn on, such as calculator,time. /tools lists them.")
+    ] = "",
     send_secrets: Annotated[
         bool, Parameter(help="Send a piped message although it contains a key or card number.")
     ] = False,
 ) -> int:
     """Chats on a terminal; otherwise answers the message on standard input."""
     wanted = ChatTarget(url=url, key=key, user=user)
-    return asyncio.run(_chat(loaded.settings, wanted, model, send_secrets))
+    features = [name for name in tools.replace(",", " ").split() if name]
+    return asyncio.run(_chat(loaded.settings, wanted, model, features, send_secrets))
 
 
-async def _chat(settings: Settings, wanted: ChatTarget, model: str, send_secrets: bool) -> int:
+async def _chat(
+    settings: Settings,
+    wanted: ChatTarget,
+    model: str,
+    features: Sequence[str],
+    send_secrets: bool,
+) -> int:
     _cancel_on_signals()
     async with connect(settings, wanted) as client:
         if not sys.stdin.isatty() or not sys.stdout.isatty():
-            return await answer_pipe(client, model, send_secrets=send_secrets)
+            return await answer_pipe(client, model, features, send_secrets=send_secrets)
         # Imported late: prompt-toolkit and Markdown take 0.2 s, which a pipe need not wait for.
         from hitsend.cli.chat.terminal import Terminal
 
-        return await Terminal(client, model).run()
+        return await Terminal(client, model, features).run()
 
 
 def _cancel_on_signals() -> None:
@@ -58,7 +77,9 @@ def _cancel_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def answer_pipe(client: Client, model: str, *, send_secrets: bool = False) -> int:
+async def answer_pipe(
+    client: Client, model: str, features: Sequence[str] = (), *, send_secrets: bool = False
+) -> int:
     question = sys.stdin.read().strip()
     if not question:
         raise Refused("There is nothing to send: pipe a message in, or use a terminal.")
@@ -66,13 +87,21 @@ async def answer_pipe(client: Client, model: str, *, send_secrets: bool = False)
         raise Refused(
             f"This message contains {secrets}. Nothing was sent. Add --send-secrets to send it."
         )
-    async with client.send(question, model=model) as answer:
+    message_id = ""
+    async with client.send(question, model=model, features=features) as answer:
         try:
             async for update in answer:
                 match update:
                     case TextAdded(text=text):
-                        sys.stdout.write(text)
+                        begins_round = message_id not in ("", update.message_id)
+                        message_id = update.message_id
+                        sys.stdout.write(f"\n\n{text}" if begins_round else text)
                         sys.stdout.flush()
+                    case ApprovalAsked(call_id=call_id, tool=tool):
+                        print_note(f"hitsend: {tool} was refused: nobody can be asked in a pipe.")
+                        await client.approve(call_id, "refused", "Nobody could be asked.")
+                    case FormAsked(form_id=form_id):
+                        await client.answer_form(form_id, "decline")
                     case TextReplaced():
                         raise Unavailable("The text above was damaged on the way. Ask again.")
                     case Finished():

@@ -29,6 +29,7 @@ class MarkdownStream:
         self._tail = ""
         self._wait = ""
         self._has_printed = False
+        self._ends_in_line = False
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._due: asyncio.TimerHandle | None = None
 
@@ -43,10 +44,31 @@ class MarkdownStream:
         trace: TracebackType | None,
     ) -> None:
         """Prints the rest."""
+        self.pause()
+
+    def pause(self) -> None:
+        """Prints the rest, and leaves the terminal to others until `resume`."""
         self.redraw()
         self._live.update("")
         self._live.stop()
         self._print(self._tail)
+        self._tail = ""
+
+    def resume(self) -> None:
+        self._live.start()
+
+    def add_line(self, line: str) -> None:
+        """Ends the text so far, and prints one line below it, cut to the width of the screen."""
+        self.redraw()
+        self._live.update("")
+        self._print(self._tail)
+        self._tail = ""
+        if self._has_printed and not self._ends_in_line:
+            self._console.print()
+        text = Text(escape_controls(line).replace("\n", " "), style="dim", no_wrap=True)
+        text.truncate(self._console.width, overflow="ellipsis")
+        self._console.print(text)
+        self._has_printed = self._ends_in_line = True
 
     def add(self, text: str) -> None:
         self._wait = ""
@@ -77,7 +99,7 @@ class MarkdownStream:
         if self._has_printed:
             self._console.print()
         self._console.print(render_markdown(blocks))
-        self._has_printed = True
+        self._has_printed, self._ends_in_line = True, False
 
 
 def split_blocks(text: str) -> tuple[str, str]:

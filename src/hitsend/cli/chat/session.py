@@ -1,24 +1,32 @@
 """The state of a terminal chat: conversation, position in it, and model."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from hitsend.client import (
     Answer,
+    CallVerdict,
     Client,
     Conversation,
     ConversationLine,
+    Feature,
     Finished,
     Message,
     Started,
+    ToolCalled,
+    ToolReturned,
     Update,
 )
-from hitsend.errors import Refused
+from hitsend.errors import Conflict, Refused, Unavailable
 
 
 class ChatSession:
     def __init__(self, client: Client, model: str) -> None:
         self.client = client
         self.model = model
+        self.features: tuple[str, ...] = ()
+        """What is turned on for messages."""
+        self._verdicts: list[CallVerdict] = []
+        """Decisions about calls whose turn has ended meanwhile."""
         self.conversation_id: str | None = None
         self._answer_id: str | None = None
         self._question_id: str | None = None
@@ -29,18 +37,58 @@ class ChatSession:
     async def ask(self, text: str) -> AsyncGenerator[Update, None]:
         await self._reload_if_behind()
         answer = self.client.send(
-            text, conversation_id=self.conversation_id, parent_id=self._answer_id, model=self.model
+            text,
+            conversation_id=self.conversation_id,
+            parent_id=self._answer_id,
+            model=self.model,
+            features=self.features,
         )
         async for update in self._track(answer):
             yield update
 
     async def ask_again(self) -> AsyncGenerator[Update, None]:
-        await self._reload_if_behind()
+        """With the tools of the answer before."""
+        if self.conversation_id is not None:
+            self._set_position(await self.client.conversation(self.conversation_id))
         if self.conversation_id is None or self._question_id is None:
             raise Refused("There is no answer to retry.")
         answer = self.client.answer_again(self.conversation_id, self._question_id, model=self.model)
         async for update in self._track(answer):
             yield update
+
+    async def decide(self, verdict: CallVerdict) -> None:
+        """If nothing waits for it any more, `go_on` takes the decision."""
+        try:
+            await self.client.approve(verdict.call_id, verdict.decision, verdict.word)
+        except (Conflict, Unavailable):
+            self._verdicts.append(verdict)
+
+    @property
+    def has_verdicts(self) -> bool:
+        return bool(self._verdicts)
+
+    async def go_on(self) -> AsyncGenerator[Update, None]:
+        """Continues the answer with what the person has decided."""
+        verdicts, self._verdicts = self._verdicts, []
+        await self._reload_if_behind()
+        if self.conversation_id is None or self._answer_id is None:
+            return
+        answer = self.client.continue_answer(
+            self.conversation_id, self._answer_id, model=self.model, verdicts=verdicts
+        )
+        async for update in self._track(answer):
+            yield update
+
+    async def toggle_features(self, names: Sequence[str]) -> Sequence[Feature]:
+        """Turns these on or off, and returns all there are. Raises Refused."""
+        there = await self.client.features()
+        known = {feature.name for feature in there}
+        if unknown := [name for name in names if name not in known]:
+            raise Refused(
+                f"There is no tool {unknown[0]}. There are: {', '.join(sorted(known)) or 'none'}."
+            )
+        self.features = tuple(sorted(set(self.features) ^ set(names)))
+        return there
 
     async def follow(self, turn_id: str) -> AsyncGenerator[Update, None]:
         """Follows a running answer."""
@@ -88,14 +136,18 @@ class ChatSession:
         self._is_behind = False
 
     async def _track(self, answer: Answer) -> AsyncGenerator[Update, None]:
+        open_calls: set[str] = set()
         async with answer:
             async for update in answer:
                 match update:
                     case Started(conversation_id=conversation_id):
                         self.conversation_id, self._is_behind = conversation_id, True
-                    case Finished(message=Message() as message):
+                    case ToolCalled(message_id=message_id):
+                        open_calls.add(message_id)
+                    case ToolReturned(message_id=message_id):
+                        open_calls.discard(message_id)
+                    case Finished(message=Message() as message) if not open_calls:
                         self._answer_id, self._is_behind = message.id, False
-                        self._question_id = message.metadata.parent_id
                 yield update
 
 

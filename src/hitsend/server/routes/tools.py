@@ -47,7 +47,7 @@ async def list_features(call: Call) -> Response:
     return json_response(Features(features, call.app.missing_features if is_admin else ()))
 
 
-@endpoint("POST", "/backend-api/f/conversation/approve", Access.SESSION)
+@endpoint("POST", "/backend-api/f/conversation/approve", Access.CHAT)
 async def approve_call(call: Call) -> Response:
     """Allow or refuse a call that a running answer waits for.
 
@@ -58,7 +58,7 @@ async def approve_call(call: Call) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
-@endpoint("POST", "/backend-api/f/conversation/form", Access.SESSION)
+@endpoint("POST", "/backend-api/f/conversation/form", Access.CHAT)
 async def answer_form(call: Call) -> Response:
     """Answer the form of a tool that runs. What is written goes to the tool and is not kept."""
     body = await call.read_body(FormBody)
