@@ -24,7 +24,7 @@ from tests.server.test_cost_of_a_send import (
 from tests.server.world import Someone, World, open_world
 
 from hitsend.engine import Engine, ScriptedEngine
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.settings import Settings
 
 SHORT, LONG = 300, 3_000

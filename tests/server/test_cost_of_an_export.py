@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from tests.server.test_cost_of_a_send import CountingLoop, Counts, counting_sql
 
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.server.data.export import PORTION_MESSAGES, write_export
 from hitsend.settings import Settings
 from hitsend.store import Store

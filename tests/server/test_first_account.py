@@ -46,14 +46,14 @@ async def test_who_comes_through_a_proxy_needs_the_token(world: World, header: s
     for wrong in ("", "guess"):
         refused = await make_first(world, through, setup_token=wrong)
         assert (refused.status_code, refused.json()["error"]["param"]) == (403, "setup_token")
-    token = await world.app.services.store.setup.token()
+    token = await world.app.services.store.first_account.token()
     assert (await make_first(world, through, setup_token=token)).status_code == 201
 
 
 async def test_with_trusted_proxies_everybody_needs_the_token(settings: Settings) -> None:
     async with opened(structs.replace(settings, trusted_proxies="127.0.0.1")) as world:
         assert (await make_first(world)).status_code == 403
-        token = await world.app.services.store.setup.token()
+        token = await world.app.services.store.first_account.token()
         assert (await make_first(world, setup_token=token)).status_code == 201
 
 
@@ -76,7 +76,7 @@ async def test_an_old_proxy_without_headers_is_noticed_by_its_protocol(world: Wo
 
 async def test_the_token_works_once_also_after_all_accounts_are_deleted(world: World) -> None:
     store, through = world.app.services.store, {"via": "proxy"}
-    token = await store.setup.token()
+    token = await store.first_account.token()
     made = await make_first(world, through, setup_token=token)
     again = await make_first(world, through, setup_token=token, name="Eve")
     assert (made.status_code, again.status_code) == (201, 409)

@@ -29,7 +29,7 @@ from tests.unit.import_export.sample_exports import (
     webui_message,
 )
 
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.import_export.read import ImportReader
 from hitsend.server.data.export import write_export
 from hitsend.server.serve import listen

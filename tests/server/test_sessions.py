@@ -153,7 +153,7 @@ async def test_only_a_trusted_proxy_may_forward_addresses(
         listen(dataclasses.replace(app, sign_in_throttle=throttle)) as url,
         httpx2.AsyncClient(base_url=url, headers={"x-forwarded-proto": "https"}) as proxy,
     ):
-        token = await app.services.store.setup.token()
+        token = await app.services.store.first_account.token()
         body = {"name": "ada", "password": PASSWORD, "setup_token": token}
         made = await proxy.post("/backend-api/accounts/first", json=body)
         guesses = [

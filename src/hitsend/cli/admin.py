@@ -175,9 +175,9 @@ async def _remove_second_factor(settings: Settings, name: str) -> None:
 
 async def _read_setup_link(settings: Settings) -> str:
     async with open_store(settings) as store:
-        if not (await store.setup.state()).needs_first_account:
+        if not (await store.first_account.state()).needs_first_account:
             raise Refused("There are accounts already. See: hitsend admin list")
-        return f"{local_url(settings)}/#setup={await store.setup.token()}"
+        return f"{local_url(settings)}/#setup={await store.first_account.token()}"
 
 
 async def _create_reset_link(settings: Settings, name: str) -> str:

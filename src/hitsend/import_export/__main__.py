@@ -20,7 +20,7 @@ import msgspec
 
 from hitsend.errors import BadImport
 from hitsend.import_export.disk import describe_os_error
-from hitsend.import_export.imported import Report
+from hitsend.import_export.imported_conversation import Report
 from hitsend.import_export.read import ImportReader
 
 PR_SET_PDEATHSIG = 1

@@ -12,7 +12,7 @@ import msgspec
 
 from hitsend.errors import BadImport
 from hitsend.events import Ending
-from hitsend.import_export.imported import ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedMessage
 from hitsend.messages import ToolCall, ToolResult
 
 MAX_MESSAGES = 50_000

@@ -15,7 +15,7 @@ from hitsend.import_export.fields import (
     parse_time,
     pick_title,
 )
-from hitsend.import_export.imported import ImportedConversation, PartsLeftOut
+from hitsend.import_export.imported_conversation import ImportedConversation, PartsLeftOut
 from hitsend.import_export.normalize_tree import KeptMessage, Node, normalize_tree
 
 DETAILS = re.compile(r'<details type="(\w+)"[^>]*>.*?</details>\n*', re.DOTALL)

@@ -11,7 +11,7 @@ import msgspec
 
 from hitsend.errors import BadImport, StoreDown
 from hitsend.import_export.__main__ import Limits, ReadRequest
-from hitsend.import_export.imported import ImportedConversation, Report
+from hitsend.import_export.imported_conversation import ImportedConversation, Report
 
 LIMITS = Limits()
 TIMEOUT_S = 300.0

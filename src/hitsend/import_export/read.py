@@ -16,7 +16,7 @@ from hitsend.errors import BadImport
 from hitsend.import_export.archive import split_conversations
 from hitsend.import_export.chatgpt import EXPORTED_BY, read_chatgpt
 from hitsend.import_export.fields import MAX_TITLE_CHARS
-from hitsend.import_export.imported import (
+from hitsend.import_export.imported_conversation import (
     ImportedConversation,
     LeftOut,
     PartsLeftOut,

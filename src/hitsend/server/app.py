@@ -120,7 +120,7 @@ async def open_app(
         await damage.wait()
         store = await Store.open(settings.database, settings.sync)
         stack.push_async_callback(store.close)
-        await store.setup.note_accounts()
+        await store.first_account.note_accounts()
         engine = engine or build_engine(settings)
         stack.push_async_callback(engine.close)
         code = build_code_runner(settings)

@@ -64,10 +64,10 @@ async def serve(settings: Settings, *, announce: Callable[[str, str | None], Non
 async def describe_first_account(app: App, address: str) -> str | None:
     """Returns what to tell whoever starts a server without accounts: the link to make the first."""
     store, settings = app.services.store, app.services.settings
-    setup = await store.setup.state()
+    setup = await store.first_account.state()
     if not setup.needs_first_account:
         return None
-    link = f"{address}/#setup={await store.setup.token()}"
+    link = f"{address}/#setup={await store.first_account.token()}"
     return describe_setup(setup, str(settings.database), link)
 
 

@@ -30,6 +30,7 @@ from hitsend.store.erase_in_batches import (
     erase_turns,
     erase_usage,
 )
+from hitsend.store.first_account import forget_deleted_accounts
 from hitsend.store.groups import check_group
 from hitsend.store.invites import Invites
 from hitsend.store.keys import MAX_TOUCHES, Keys
@@ -37,7 +38,6 @@ from hitsend.store.password_resets import replace_password
 from hitsend.store.rows import AccountItem, AccountRole
 from hitsend.store.schema import api_keys, conversations, sessions, turns, users
 from hitsend.store.sessions import Sessions
-from hitsend.store.setup import forget_deleted_accounts
 from hitsend.store.users import Users, is_admin, user_not_found
 
 LAST_SEEN = (

@@ -13,7 +13,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, select, update
 
 from hitsend.errors import Conflict, NotFound
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.messages import Text
 from hitsend.store.conversations import GONE, can_restore
 from hitsend.store.database import Database, split_batches, writes

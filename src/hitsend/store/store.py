@@ -16,6 +16,7 @@ from hitsend.store.database import Clock, Database, Sync, writes
 from hitsend.store.exchanges import Exchanges
 from hitsend.store.experiments import Experiments
 from hitsend.store.feedback import AnswerFeedback
+from hitsend.store.first_account import FirstAccountSetup
 from hitsend.store.folders import Folders
 from hitsend.store.groups import Groups
 from hitsend.store.imports import Imports
@@ -36,7 +37,6 @@ from hitsend.store.repeated_turns import RepeatedTurns
 from hitsend.store.schema import meta
 from hitsend.store.search_index import SearchIndex
 from hitsend.store.second_factors import SecondFactorStore
-from hitsend.store.setup import Setup
 from hitsend.store.shares import Shares
 from hitsend.store.storage import Storage
 from hitsend.store.summaries import Summaries
@@ -56,7 +56,7 @@ class Store:
     folders: Folders
     imports: Imports
     search_index: SearchIndex
-    setup: Setup
+    first_account: FirstAccountSetup
     shares: Shares
     turns: Turns
     ledger: Ledger
@@ -101,7 +101,7 @@ class Store:
         self.folders = Folders(database)
         self.imports = Imports(database)
         self.search_index = SearchIndex(database)
-        self.setup = Setup(database)
+        self.first_account = FirstAccountSetup(database)
         self.shares = Shares(database)
         self.limits = Limits(database)
         self.ledger = Ledger(database, self.limits)

@@ -14,9 +14,9 @@ from hitsend.store.audit_events import (
     Actor,
 )
 from hitsend.store.database import Database, reads, writes
+from hitsend.store.first_account import finish_setup
 from hitsend.store.rows import AccountRole, User
 from hitsend.store.schema import users
-from hitsend.store.setup import finish_setup
 
 USER_COLUMNS = (users.c.id, users.c.name, users.c.role)
 

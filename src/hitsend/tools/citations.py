@@ -14,13 +14,10 @@ class Citations:
 
     def number(self, call: Call, url: str) -> int:
         """Returns the number of a source, a new one for a new source."""
-        place = call.user_id, call.turn_id or call.call_id
-        numbers = self._numbers.get(place)
-        if numbers is None:
-            numbers = self._numbers[place] = {}
+        numbers = self._numbers.setdefault(call.answer_key, {})
         return numbers.setdefault(url, len(numbers) + 1)
 
     def find(self, call: Call, number: int) -> str | None:
         """Returns the URL of a number."""
-        numbers = self._numbers.get((call.user_id, call.turn_id or call.call_id), {})
+        numbers = self._numbers.get(call.answer_key, {})
         return next((url for url, known in numbers.items() if known == number), None)

@@ -50,6 +50,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Asks the person: a message, and the JSON Schema of a flat object. Nobody is there in API
     calls, which decline."""
 
+    @property
+    def answer_key(self) -> tuple[str, str]:
+        """The person and the answer, by which a tool keeps what it needs from call to call."""
+        return self.user_id, self.turn_id or self.call_id
+
 
 class ToolFile(msgspec.Struct, frozen=True):
     """A file that a tool made, such as a plot."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.events import Section, Stamped
-from hitsend.import_export.imported import LeftOut, PartsLeftOut, Source
+from hitsend.import_export.imported_conversation import LeftOut, PartsLeftOut, Source
 from hitsend.wire.message import WireMessage
 
 SignInMethod: TypeAlias = Literal["authenticator", "passkey", "recovery_code"]

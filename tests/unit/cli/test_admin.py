@@ -134,7 +134,7 @@ async def test_the_setup_link_is_the_same_until_there_is_an_account(
     assert first == again
     assert first.startswith("http://127.0.0.1:9000/#setup=")
     store = await Store.open(tmp_path / "hitsend.db")
-    assert first.strip().endswith(f"#setup={await store.setup.token()}")
+    assert first.strip().endswith(f"#setup={await store.first_account.token()}")
     await store.close()
     create_user(hitsend, tmp_path, "ann")
     assert "accounts already" in hitsend("admin", "setup-link", *place).stderr

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hitsend.import_export.imported import ImportedConversation, Report
+from hitsend.import_export.imported_conversation import ImportedConversation, Report
 from hitsend.import_export.read import ImportReader
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.import_export.imported import ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedMessage
 from hitsend.import_export.normalize_tree import KeptMessage, Node, normalize_tree
 
 ROLES: list[Literal["user", "assistant"] | None] = ["user", "assistant", None]

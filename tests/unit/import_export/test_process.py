@@ -12,7 +12,7 @@ from tests.unit.import_export.sample_exports import Json, conversation, node
 from hitsend.errors import BadImport, StoreDown
 from hitsend.import_export.__main__ import Limits
 from hitsend.import_export.disk import require_import_space
-from hitsend.import_export.imported import ImportedConversation, Report
+from hitsend.import_export.imported_conversation import ImportedConversation, Report
 from hitsend.import_export.process import read_batches, read_in_subprocess
 
 

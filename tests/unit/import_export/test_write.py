@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.import_export.write import ExportZip, conversation_markdown, file_name
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import text as sql
 
 from hitsend.errors import NotFound
 from hitsend.events import Stamped, TextArrived
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.messages import Text
 from hitsend.store import LogEntry, NewTurn, Store, User
 from hitsend.store.database import MAX_BATCH_CHARS, MAX_BATCH_ROWS

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from hitsend.errors import BadImport, Conflict, NotFound
 from hitsend.events import AnswerStarted, Ending, TurnFinished
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.store import ImportCounts, Store, User
 from hitsend.store.database import MAX_BATCH_ROWS
 from hitsend.store.folders import MAX_FOLDERS

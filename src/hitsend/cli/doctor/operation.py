@@ -24,8 +24,8 @@ from hitsend.server.local_risks import find_local_risks
 from hitsend.settings import Settings, check_binding, local_url
 from hitsend.store import Store
 from hitsend.store.damage import check_quickly
+from hitsend.store.first_account import had_accounts
 from hitsend.store.schema import HEAD
-from hitsend.store.setup import had_accounts
 
 MIN_FREE_BYTES = 2_000_000_000
 LOST = "There were accounts here: restore a backup of it. See docs/people.md."
@@ -91,7 +91,7 @@ async def check_database(settings: Settings) -> Finding:
         try:
             await store.check()
             num_accounts = await store.accounts.count_enabled()
-            is_lost = (await store.setup.state()).is_database_lost
+            is_lost = (await store.first_account.state()).is_database_lost
             backed_up_at = await store.backups.newest_at()
         finally:
             await store.close()

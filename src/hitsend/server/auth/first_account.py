@@ -15,7 +15,7 @@ from hitsend.server.app import App
 from hitsend.server.edge.allowed_hosts import LOCAL_NAMES
 from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.settings import Settings
-from hitsend.store.setup import SetupState
+from hitsend.store.first_account import SetupState
 
 PROXY_HEADERS = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"}
@@ -30,7 +30,7 @@ def needs_setup_token(request: Request, app: App, setup: SetupState) -> bool:
 async def check_setup_token(request: Request, app: App, given: str) -> None:
     """Raises NotAllowed for a wrong token."""
     with app.sign_in_throttle.begin(client_address(request), None) as attempt:
-        token = await app.services.store.setup.token()
+        token = await app.services.store.first_account.token()
         if not hmac.compare_digest(given.encode(errors="surrogatepass"), token.encode()):
             attempt.record_failure()
             raise NotAllowed(

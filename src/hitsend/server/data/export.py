@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from hitsend.errors import NotFound
 from hitsend.import_export.chatgpt import EXPORTED_BY
-from hitsend.import_export.imported import ImportedConversation, ImportedMessage
+from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.import_export.write import README, ExportZip
 from hitsend.server.app import App
 from hitsend.server.conversation_tree import conversation_tree

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from hitsend.errors import Conflict, StorageSpent, StoreDown
 from hitsend.import_export.disk import describe_os_error, require_import_space
-from hitsend.import_export.imported import ImportedConversation, Report
+from hitsend.import_export.imported_conversation import ImportedConversation, Report
 from hitsend.import_export.process import read_batches, read_in_subprocess
 from hitsend.server.app import App
 from hitsend.server.call import check_content_length, too_large

@@ -65,7 +65,7 @@ class SignUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @endpoint("GET", "/backend-api/accounts/check", Access.ANYONE)
 async def check_first_account(call: Call) -> Response:
     """Tell whether the first account has to be created, and whether that needs the setup token."""
-    setup = await call.app.services.store.setup.state()
+    setup = await call.app.services.store.first_account.state()
     check = responses.FirstAccountCheck(
         needs_first_account=setup.needs_first_account,
         needs_setup_token=setup.needs_first_account
@@ -83,7 +83,7 @@ async def create_first_account(call: Call) -> Response:
     body = await call.read_body(FirstAccount)
     store, name = call.app.services.store, clean_name(body.name)
     async with call.app.first_account_lock:
-        setup = await store.setup.state()
+        setup = await store.first_account.state()
         if not setup.needs_first_account:
             raise Conflict("There is an account already. Sign in, or ask for an invitation.")
         if needs_setup_token(call.request, call.app, setup):

@@ -94,7 +94,7 @@ def build_read_page(
     kept = LRUCache[tuple[str, str, str], Page](MAX_KEPT_CHARS, lambda page: page.num_chars)
 
     async def open_page(call: Call, trail: Trail, url: httpx2.URL) -> Page:
-        place = call.user_id, call.turn_id or call.call_id, str(url)
+        place = *call.answer_key, str(url)
         page = kept.get(place)
         if page is None:
             trail.count_request()

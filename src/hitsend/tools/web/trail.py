@@ -58,11 +58,10 @@ class Trails:
         """By conversation: an answer may open what an earlier one found."""
 
     def of(self, call: Call) -> Trail:
-        place = call.user_id, call.turn_id or call.call_id
-        trail = self._trails.get(place)
+        trail = self._trails.get(call.answer_key)
         if trail is None:
             trail = Trail(self._max_requests, self._listed_in(call))
-            self._trails[place] = trail
+            self._trails[call.answer_key] = trail
         return trail
 
     def _listed_in(self, call: Call) -> LRUCache[str, None]:

@@ -29,7 +29,7 @@ class SetupState(msgspec.Struct, frozen=True):
     """There were accounts in this data directory, and none of them is left."""
 
 
-class Setup:
+class FirstAccountSetup:
     def __init__(self, database: Database) -> None:
         self._database = database
 
