@@ -65,15 +65,20 @@ class _TokenizerFile(msgspec.Struct, frozen=True):
 
 def convert(onnx: Path, tokenizer: Path, gguf: Path) -> None:
     """Raises ModelBroken. Blocks for a second: use a thread."""
+    facts, tensors = read_model(onnx, tokenizer)
+    with gguf.open("wb") as file:
+        write_gguf(file, facts, tensors)
+
+
+def read_model(onnx: Path, tokenizer: Path) -> tuple[dict[str, Fact], list[TensorToWrite]]:
+    """Returns what the GGUF file will contain. Raises ModelBroken."""
     graph = read_graph(onnx.read_bytes())
     try:
         vocabulary = msgspec.json.decode(tokenizer.read_bytes(), type=_TokenizerFile)
     except msgspec.DecodeError as error:
         raise ModelBroken(f"{tokenizer.name} is not a tokenizer: {error}.") from error
     facts = _facts(graph) | _tokenizer_facts(vocabulary, _num_words(graph))
-    tensors = [*_embedding_tensors(graph), *_layer_tensors(graph)]
-    with gguf.open("wb") as file:
-        write_gguf(file, facts, tensors)
+    return facts, [*_embedding_tensors(graph), *_layer_tensors(graph)]
 
 
 def _facts(graph: Graph) -> dict[str, Fact]:

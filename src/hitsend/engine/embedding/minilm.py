@@ -29,6 +29,7 @@ from hitsend.settings import Settings
 
 log = logging.getLogger(__name__)
 
+NAME = "minilm-l6-v2"
 NUM_DIMENSIONS = 384
 NUM_BYTES = 4 * NUM_DIMENSIONS
 MAX_TOKENS = 256
@@ -52,11 +53,19 @@ RETRY_S = 300.0
 
 
 class MiniLm:
-    name = "minilm-l6-v2"
-
     def __init__(
-        self, settings: Settings, catalogue: Catalogue | None = None, unused_s: float = UNUSED_S
+        self,
+        settings: Settings,
+        catalogue: Catalogue | None = None,
+        unused_s: float = UNUSED_S,
+        weights: str = MINILM.name,
+        niceness: int = NICENESS,
     ) -> None:
+        """`weights` are an entry of the catalogue, or the path of a file of the same
+        architecture."""
+        self.name = NAME if weights == MINILM.name else Path(weights).stem
+        self._weights = weights
+        self._niceness = niceness
         self._catalogue = catalogue or embedding_catalogue(settings.models_dir)
         self._binary = settings.llama_server
         self._downloads = Downloads(self._catalogue)
@@ -139,12 +148,12 @@ class MiniLm:
     async def _load(self) -> Supervisor:
         if self._model:
             return self._model
-        weights = await asyncio.to_thread(self._catalogue.find, MINILM.name)
+        weights = await asyncio.to_thread(self._catalogue.find, self._weights)
         if weights is None:
             await self._start_download()
             raise EngineDown(f"{MINILM.title} is not downloaded yet.", retry_after_s=FETCHING_S)
         if self._model is None:
-            self._model = _supervise(weights, self._binary)
+            self._model = _supervise(weights, self._binary, self._niceness)
             self._model.start()
         return self._model
 
@@ -157,7 +166,7 @@ class MiniLm:
         if time.monotonic() >= self._retry_download_at:
             self._retry_download_at = time.monotonic() + RETRY_S
             with suppress(Conflict):  # another process has just downloaded it
-                await self._downloads.start(MINILM.name)
+                await self._downloads.start(self._weights)
 
 
 class _Tokens(msgspec.Struct, frozen=True):
@@ -192,7 +201,7 @@ async def _tokenize(http: HttpClient, text: str) -> list[int]:
     return [*tokens[: MAX_TOKENS - 1], tokens[-1]] if len(tokens) > MAX_TOKENS else tokens
 
 
-def _supervise(weights: Weights, binary: Path | None) -> Supervisor:
+def _supervise(weights: Weights, binary: Path | None, niceness: int) -> Supervisor:
     launch = Launch(
         weights=str(weights.path),
         socket=str(private_socket()),
@@ -205,7 +214,7 @@ def _supervise(weights: Weights, binary: Path | None) -> Supervisor:
         ping_s=int(SILENCE_S),
         binary=str(binary) if binary else None,
         embeds=True,
-        niceness=NICENESS,
+        niceness=niceness,
     )
     remedy = "Delete that file and start hitsend again to have it made anew."
     return Supervisor(weights.title, launch, SILENCE_S, remedy)

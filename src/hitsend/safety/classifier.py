@@ -1,0 +1,179 @@
+"""The safety classifier: which heads fire for a text, and how surely.
+
+Disguises are undone, long texts are cut into overlapping windows, and the most alarming window
+decides. An encoder in a process of its own turns windows into vectors, `heads` reads them, and a
+linear model over n-grams has a small say. If the encoder is not there, the n-grams judge alone and
+the verdict says that it is not complete: what to do then is for the caller to decide.
+
+Thresholds are part of the trained weights. Nothing here knows turns, policies or engines.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from hitsend.errors import EngineDown
+from hitsend.safety.disguises import undo_disguises
+from hitsend.safety.heads import NGRAM_HEADS, Head, Heads, Ngrams
+
+WEIGHTS_FOLDER = "weights"
+HEADS_FILE = "heads.msgpack"
+NGRAM_SHARE = 0.15
+
+WINDOW_COST = 250.0
+"""In tokens, as estimated by `_cost`. The encoder reads 256."""
+OVERLAP_SHARE = 0.2
+MAX_WINDOWS = 160
+LETTER_COST, OTHER_COST, FOREIGN_COST = 0.28, 0.6, 1.0
+"""Tokens of a character: of a Latin letter or a space, of digits and punctuation, of others."""
+SHORT_CHARS = int(WINDOW_COST / FOREIGN_COST)
+"""A text of so many characters is one window, whatever it is made of."""
+
+Decision: TypeAlias = Literal["pass", "ask", "block"]
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of length one."""
+
+    @property
+    def name(self) -> str:
+        """Heads read only the vectors of the encoder that they were trained with."""
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Raises EngineDown."""
+
+
+class Threshold(msgspec.Struct, frozen=True):
+    """From `ask` on the judge is asked, from `block` on the text is refused."""
+
+    ask: float
+    block: float
+
+
+class Trained(msgspec.Struct, frozen=True):
+    """What training writes, except for the encoder."""
+
+    encoder: str
+    """The name of the encoder that the heads read."""
+    heads: Heads
+    ngrams: Ngrams
+    thresholds: Mapping[Head, Threshold] = {}
+    """A head without a threshold only informs."""
+    ngram_thresholds: Mapping[Head, Threshold] = {}
+    """For n-grams that judge alone."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    scores: Mapping[Head, float]
+    """Of each head, from 0 to 1, in the window that scored highest."""
+    decisions: Mapping[Head, Decision]
+    num_windows: int
+    is_complete: bool
+    """False if the encoder could not be used, or the text is too long to be read whole."""
+
+    def top(self, heads: Sequence[Head]) -> Head:
+        return max(heads, key=lambda head: self.scores.get(head, 0.0))
+
+
+class Classifier:
+    def __init__(self, trained: Trained, encoder: Encoder | None) -> None:
+        """An encoder of another name is not used."""
+        self._trained = trained
+        self._encoder = encoder if encoder and encoder.name == trained.encoder else None
+
+    async def classify(self, text: str) -> Verdict:
+        """Raises nothing for any text. Works outside the event loop."""
+        windows, is_whole = await asyncio.to_thread(_read_windows, text)
+        vectors = await self._embed(windows)
+        return await asyncio.to_thread(self._judge, windows, vectors, is_whole)
+
+    async def _embed(self, windows: Sequence[str]) -> Sequence[bytes] | None:
+        if self._encoder is None:
+            return None
+        try:
+            return await self._encoder.embed(windows)
+        except EngineDown:
+            return None
+
+    def _judge(
+        self, windows: Sequence[str], vectors: Sequence[bytes] | None, is_whole: bool
+    ) -> Verdict:
+        trained = self._trained
+        by_ngrams = [trained.ngrams.score(window) for window in windows]
+        if vectors is None:
+            scores, thresholds = _highest(by_ngrams), trained.ngram_thresholds
+        else:
+            by_heads = map(trained.heads.score, vectors)
+            scores = _highest([_mix(*pair) for pair in zip(by_heads, by_ngrams, strict=True)])
+            thresholds = trained.thresholds
+        decisions = {head: _decide(scores[head], one) for head, one in thresholds.items()}
+        return Verdict(scores, decisions, len(windows), is_whole and vectors is not None)
+
+
+def load_trained() -> Trained | None:
+    """Returns the weights that come with hitsend, or None in an install without them."""
+    file = files("hitsend.safety").joinpath(WEIGHTS_FOLDER, HEADS_FILE)
+    return msgspec.msgpack.decode(file.read_bytes(), type=Trained) if file.is_file() else None
+
+
+def cut_windows(text: str) -> Iterator[str]:
+    """Cuts at spaces where there are any. Each window begins in the last fifth of the one before,
+    so that no sentence is seen only in halves."""
+    start = 0
+    while len(text) - start > SHORT_CHARS:
+        end, overlap = _find_end(text, start)
+        if end == len(text):
+            break
+        yield text[start:end]
+        start = max(overlap, start + 1)
+    yield text[start:]
+
+
+def _read_windows(text: str) -> tuple[list[str], bool]:
+    windows: list[str] = []
+    for window in cut_windows(undo_disguises(text)):
+        if len(windows) == MAX_WINDOWS:
+            return windows, False
+        windows.append(window)
+    return windows, True
+
+
+def _find_end(text: str, start: int) -> tuple[int, int]:
+    """Returns where the window ends, and where the next one begins."""
+    cost, at, overlap = 0.0, start, start
+    while at < len(text) and cost < WINDOW_COST:
+        cost += _cost(text[at])
+        at += 1
+        if cost < WINDOW_COST * (1 - OVERLAP_SHARE):
+            overlap = at
+    if at == len(text):
+        return at, at
+    space = text.rfind(" ", overlap, at)
+    next_space = text.find(" ", overlap, at)
+    return (at if space < 0 else space), (overlap if next_space < 0 else next_space + 1)
+
+
+def _cost(char: str) -> float:
+    if char.isascii():
+        return LETTER_COST if char.isalpha() or char.isspace() else OTHER_COST
+    return FOREIGN_COST
+
+
+def _mix(by_heads: Mapping[Head, float], by_ngrams: Mapping[Head, float]) -> dict[Head, float]:
+    return {
+        head: score + NGRAM_SHARE * (by_ngrams[head] - score) if head in NGRAM_HEADS else score
+        for head, score in by_heads.items()
+    }
+
+
+def _highest(scores: Sequence[Mapping[Head, float]]) -> dict[Head, float]:
+    return {head: max(one[head] for one in scores) for head in scores[0]}
+
+
+def _decide(score: float, threshold: Threshold) -> Decision:
+    if score >= threshold.block:
+        return "block"
+    return "ask" if score >= threshold.ask else "pass"

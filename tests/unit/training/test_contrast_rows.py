@@ -1,0 +1,41 @@
+"""Our own training rows: as many as said, varied, and the same with each run."""
+
+import re
+from collections import Counter
+
+import pytest
+from training.contrast_rows import ContrastRow, write_rows
+
+from hitsend.safety.heads import HEADS
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[ContrastRow]:
+    return list(write_rows())
+
+
+def test_there_are_several_thousand_different_rows(rows: list[ContrastRow]) -> None:
+    assert len(rows) > 4000
+    assert len({row.text.casefold() for row in rows}) == len(rows)
+
+
+def test_the_same_seed_gives_the_same_rows(rows: list[ContrastRow]) -> None:
+    assert list(write_rows()) == rows
+    assert [row.text for row in write_rows(seed=1)] != [row.text for row in rows]
+
+
+def test_every_slot_is_filled(rows: list[ContrastRow]) -> None:
+    prompts = [row.text for row in rows if row.kind == "prompt"]
+    assert [text for text in prompts if re.search(r"\{[a-z_]+\}|\[[^\]]*\|", text)] == []
+
+
+def test_labels_are_heads_and_every_head_has_rows(rows: list[ContrastRow]) -> None:
+    labels = Counter(label for row in rows for label in row.labels)
+    assert set(labels) == set(HEADS) - {"harm"}
+    assert min(labels.values()) >= 60
+
+
+def test_harmless_prompts_are_about_as_many_as_harmful_ones(rows: list[ContrastRow]) -> None:
+    prompts = [row for row in rows if row.kind == "prompt"]
+    num_harmless = sum(not row.labels for row in prompts)
+    assert 0.4 < num_harmless / len(prompts) < 0.6

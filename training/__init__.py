@@ -1,0 +1,1 @@
+"""Trains the safety classifier. Not part of the product: start at `train`."""

@@ -1,0 +1,194 @@
+"""Sets the thresholds on the quantised model, as it is served, and writes its card.
+
+    .venv/bin/python -m training.calibrate --data ../shared/data/safety --out /tmp/safety
+
+It reads the rows that training has not seen, and needs neither torch nor a GPU. Copy the files
+that it names to `src/hitsend/safety/weights/`, beside the NOTICE; from then on the thresholds are
+frozen.
+"""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+
+from hitsend.engine.embedding.minilm import NAME, MiniLm
+from hitsend.engine.embedding.weights import MINILM, embedding_catalogue
+from hitsend.engine.models.catalogue import Catalogue
+from hitsend.safety.classifier import (
+    HEADS_FILE,
+    Classifier,
+    Encoder,
+    Threshold,
+    Trained,
+    Verdict,
+)
+from hitsend.safety.heads import CATEGORIES, HEADS, NGRAM_HEADS, Head
+from hitsend.settings import Settings
+from training.metrics import Figures, Scored, compute_figures, find_threshold
+from training.rows import CONTRAST, Row, read_rows
+
+CARD_FILE = "card.json"
+ASK_SHARE, BLOCK_SHARE = 0.025, 0.0015
+"""Of the benign rows."""
+CATEGORY_ASK_SHARE, CATEGORY_BLOCK_SHARE = 0.01, 0.001
+MIN_NEGATIVES = 300
+NUM_AT_ONCE = 4
+
+LIMITS = [
+    "English first: other languages only as far as their words look like those of the rows.",
+    "Reads at most 256 tokens at a time: harm that is spread over a long text may be missed.",
+    "Sees one text, not the conversation, unless it is given the earlier messages as well.",
+    "The answer heads are trained on few rows, most of them short.",
+    "Finds jailbreak templates whatever they ask for, so it does not tell whether harm is meant.",
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    words = parser.parse_args()
+    rows = read_rows(words.data)
+    asyncio.run(calibrate(rows, words.out))
+
+
+async def calibrate(rows: Sequence[Row], folder: Path) -> None:
+    file = folder / HEADS_FILE
+    trained = msgspec.msgpack.decode(file.read_bytes(), type=Trained)
+    encoder = await open_encoder(folder, trained.encoder)
+    try:
+        held_out = [row for row in rows if row.part == "calibrate"]
+        thresholds = await set_thresholds(trained, held_out, encoder)
+        trained = msgspec.structs.replace(trained, thresholds=thresholds)
+        ngram_thresholds = await set_thresholds(trained, held_out, None)
+        kept = {head: ngram_thresholds[head] for head in NGRAM_HEADS}
+        trained = msgspec.structs.replace(trained, ngram_thresholds=kept)
+        file.write_bytes(msgspec.msgpack.encode(trained))
+        tested = [row for row in rows if row.part == "test"]
+        verdicts = await classify_rows(trained, tested, encoder)
+    finally:
+        await encoder.close()
+    card = make_card(rows, trained, measure(tested, verdicts))
+    (folder / CARD_FILE).write_text(json.dumps(card, indent=1) + "\n")
+    print(f"{file}\n{folder / CARD_FILE}")
+
+
+async def open_encoder(folder: Path, name: str) -> MiniLm:
+    """Opens MiniLM as hitsend has it, or the encoder that training wrote beside the heads."""
+    settings = Settings()
+    if name == NAME:
+        catalogue, weights = embedding_catalogue(settings.models_dir), MINILM.name
+    else:
+        catalogue, weights = Catalogue(folder / "receipts"), str(folder / f"{name}.gguf")
+    await catalogue.pull(weights)
+    encoder = MiniLm(settings, catalogue, weights=weights)
+    await encoder.embed(["the first request"])
+    return encoder
+
+
+async def set_thresholds(
+    trained: Trained, rows: Sequence[Row], encoder: Encoder | None
+) -> dict[Head, Threshold]:
+    verdicts = await classify_rows(trained, rows, encoder)
+    return {head: _threshold(head, rows, verdicts) for head in HEADS if head in verdicts[0].scores}
+
+
+def _threshold(head: Head, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Threshold:
+    """A head is judged on the rows that are surely not its own. Benign prompts count for all heads
+    that read prompts."""
+    scores = [
+        verdict.scores[head]
+        for row, verdict in zip(rows, verdicts, strict=True)
+        if row.labels.get(head) is False and not _is_beside(head, row)
+    ]
+    is_category = head in CATEGORIES
+    ask = find_threshold(scores, CATEGORY_ASK_SHARE if is_category else ASK_SHARE)
+    block = find_threshold(scores, CATEGORY_BLOCK_SHARE if is_category else BLOCK_SHARE)
+    return Threshold(round(ask, 6), round(block, 6))
+
+
+def _is_beside(head: Head, row: Row) -> bool:
+    """Whether the row is harmful in another way: it may be so in this way too."""
+    return head in CATEGORIES and row.is_harmful
+
+
+async def classify_rows(
+    trained: Trained, rows: Sequence[Row], encoder: Encoder | None
+) -> list[Verdict]:
+    classifier = Classifier(trained, encoder)
+    places = asyncio.Semaphore(NUM_AT_ONCE)
+
+    async def classify(row: Row) -> Verdict:
+        async with places:
+            verdict = await classifier.classify(row.text)
+        if encoder is not None and not verdict.is_complete and verdict.num_windows == 1:
+            raise RuntimeError("The encoder did not answer.")
+        return verdict
+
+    return list(await asyncio.gather(*map(classify, rows)))
+
+
+def measure(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> dict[str, dict[str, Figures]]:
+    """Returns the figures by head, and those of the head `harm` by source."""
+    pairs = list(zip(rows, verdicts, strict=True))
+    by_source: dict[str, list[tuple[Row, Verdict]]] = {}
+    for row, verdict in pairs:
+        if "harm" in row.labels:
+            by_source.setdefault(name_source(row), []).append((row, verdict))
+    return {
+        "head": {head: compute_head_figures(pairs, head) for head in HEADS},
+        "harm by source": {
+            source: compute_head_figures(some, "harm") for source, some in sorted(by_source.items())
+        },
+    }
+
+
+def compute_head_figures(pairs: Sequence[tuple[Row, Verdict]], head: Head) -> Figures:
+    return compute_figures(
+        [
+            Scored(verdict.scores[head], verdict.decisions[head], row.labels[head])
+            for row, verdict in pairs
+            if head in row.labels
+        ]
+    )
+
+
+def name_source(row: Row) -> str:
+    return "our own rows" if row.source.startswith(CONTRAST) else row.source
+
+
+def make_card(
+    rows: Sequence[Row], trained: Trained, figures: Mapping[str, Mapping[str, Figures]]
+) -> dict[str, object]:
+    held_out = [row for row in rows if row.part == "calibrate"]
+    return {
+        "base": "all-MiniLM-L6-v2 (Apache-2.0)",
+        "encoder": trained.encoder,
+        "data": "Public rows, with their licences in NOTICE, and the rows of training/contrast",
+        "rows": {
+            part: sum(row.part == part for row in rows) for part in ("train", "calibrate", "test")
+        },
+        "benign rows that set the thresholds": sum(row.is_benign_prompt for row in held_out),
+        "share of benign rows": {"ask": ASK_SHARE, "block": BLOCK_SHARE},
+        "thresholds": {
+            head: {"ask": one.ask, "block": one.block} for head, one in trained.thresholds.items()
+        },
+        "test rows": {
+            title: {name: _rounded(one) for name, one in some.items()}
+            for title, some in figures.items()
+        },
+        "limits": LIMITS,
+    }
+
+
+def _rounded(figures: Figures) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in asdict(figures).items()}
+
+
+if __name__ == "__main__":
+    main()
