@@ -233,9 +233,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         ),
     ] = 600.0
     python: Annotated[
-        Literal["monty", "off"],
-        _help("What runs the Python that models write: Monty, a small safe Python, or nothing."),
+        Literal["monty", "wasi", "bubblewrap", "off"],
+        _help(
+            "What runs the Python that models write: `monty`, a small safe Python; `wasi`, CPython "
+            "with numpy, pandas and matplotlib in WebAssembly (`hitsend sandbox install`); "
+            "`bubblewrap`, the machine's own CPython in namespaces; or nothing."
+        ),
     ] = "monty"
+    python_executable: Annotated[
+        Path | None,
+        _help(
+            "Python that `bubblewrap` runs, such as that of a virtual environment with pandas. "
+            "Without it, the one that runs hitsend, without hitsend's packages."
+        ),
+    ] = None
+    python_processes: Annotated[
+        Count,
+        _help(
+            "Conversations whose process is kept, with its variables, by `wasi` and `bubblewrap`. "
+            "One takes some 200 MB. Those used longest ago go first."
+        ),
+    ] = 4
+    sandbox_dir: Annotated[Path, _help("Directory of the compiled CPython for `wasi`.")] = (
+        Path(platformdirs.user_cache_dir("hitsend")) / "sandbox"
+    )
     python_time_s: Annotated[Seconds, _help("Longest time a program of a model may run.")] = 10.0
     python_memory_bytes: Annotated[
         int, Meta(ge=16_000_000, description="Memory that a program of a model may use.")
@@ -249,8 +270,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     python_kept: Annotated[
         Count,
         _help(
-            "Conversations whose Python variables are kept in memory, with up to 8 MiB each. Those "
-            "used longest ago go first."
+            "Conversations whose Python variables are kept in memory, with up to 8 MiB each, by "
+            "`monty`. Those used longest ago go first."
         ),
     ] = 32
 

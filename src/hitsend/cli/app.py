@@ -52,6 +52,7 @@ def _app() -> App:
     app.command("hitsend.cli.backup:restore", help="Check a backup, and restore its data.")
     app.command("hitsend.cli.compact:compact", help="Rewrite the database file without free space.")
     app.command(_models())
+    app.command(_sandbox())
     app.command(_admin())
     app.command(_audit())
     return app
@@ -71,6 +72,16 @@ def _models() -> App:
     models.command("hitsend.cli.models:pull", help="Download a model's weights.")
     models.command("hitsend.cli.models:remove", help="Delete a model's weights.")
     return models
+
+
+def _sandbox() -> App:
+    sandbox = App(name="sandbox", help="Manage the CPython that runs programs of models.")
+    sandbox.command(
+        "hitsend.cli.sandbox:install",
+        help="Compile CPython with numpy, pandas and matplotlib: a minute, 2.5 GB of memory.",
+    )
+    sandbox.command("hitsend.cli.sandbox:remove", help="Delete the compiled CPython.")
+    return sandbox
 
 
 def _admin() -> App:

@@ -123,7 +123,7 @@ async def open_app(
         await store.first_account.note_accounts()
         engine = engine or build_engine(settings)
         stack.push_async_callback(engine.close)
-        code = build_code_runner(settings)
+        code = await asyncio.to_thread(build_code_runner, settings)
         if code is not None:
             stack.push_async_callback(code.close)
         metrics = Metrics()

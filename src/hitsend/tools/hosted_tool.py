@@ -3,7 +3,7 @@ write one."""
 
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal, TypeAlias, get_type_hints
 
 import msgspec
@@ -22,6 +22,10 @@ class FormReply(msgspec.Struct, frozen=True):
     action: FormAction
     content: str = "{}"
     """The fields, as JSON."""
+
+
+async def _no_files() -> Mapping[str, str]:
+    return {}
 
 
 async def _decline(message: str, schema: str) -> FormReply:
@@ -44,6 +48,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """What the person wrote in the conversation, as far as the model sees it."""
     time_zone: str = "UTC"
     """The person's, as an IANA name."""
+    read_attached_files: Callable[[], Awaitable[Mapping[str, str]]] = _no_files
+    """Reads the text files that the person attached in the conversation, by name."""
     report: Callable[[str], None] = lambda _: None
     """Shows text while the tool runs, such as what a program prints."""
     ask: Callable[[str, str], Awaitable[FormReply]] = _decline

@@ -7,13 +7,14 @@ with a sentence that the model reads, and the answer goes on. A call never runs 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.canonical import canonicalize
+from hitsend.context.attached_files import read_attached_files
 from hitsend.context.tool_results import shorten_output
 from hitsend.crash import crash_here
 from hitsend.errors import HitsendError, Refused, StoreDown
@@ -223,6 +224,7 @@ class CallRun:
             has_read_strangers=self._has_read_strangers,
             written=self._written,
             time_zone=self._turn.send.time_zone or "UTC",
+            read_attached_files=self._read_attached_files,
             report=self._report,
             ask=self._ask,
         )
@@ -238,6 +240,13 @@ class CallRun:
             # A tool that breaks, or a server's, ends its call and not the answer.
             log.exception("the tool %s failed", self._tool.name)
             return CallResult(f"{self._tool.name} broke. It has been logged.", failed=True)
+
+    async def _read_attached_files(self) -> Mapping[str, str]:
+        if self._turn.is_api:
+            return {}
+        send, store = self._turn.send, self._services.store
+        place = self._user_id, self._turn.conversation_id
+        return await read_attached_files(store, *place, send.parent_id, send.text)
 
     def _report(self, text: str) -> None:
         text = text[: MAX_REPORT_CHARS - self._num_reported]

@@ -12,9 +12,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hitsend.errors import Unavailable
@@ -24,6 +25,8 @@ from hitsend.tools.code.sandbox import Limits, Outcome, Printed, cut
 if TYPE_CHECKING:
     from pydantic_monty import Frame, Monty, MontyError, MontySession
 
+    from hitsend.tools.code.monty_files import MontyFiles
+
 log = logging.getLogger(__name__)
 
 MODULES = (
@@ -32,8 +35,9 @@ MODULES = (
 )
 DESCRIPTION = f"""\
 It is a small Python. Its modules are {MODULES}. It has no other module: no statistics, numpy, \
-pandas or matplotlib. It has no files, no network, no input(), no yield, no del, no class \
-inheritance, no properties and no `import *`."""
+pandas or matplotlib. It has no network, no input(), no yield, no del, no class inheritance, no \
+properties and no `import *`. The files that the person attached are in its folder; those that it \
+writes there are shown."""
 
 MAX_VALUE_CHARS = 20_000
 MAX_REASON_CHARS = 2_000
@@ -99,11 +103,13 @@ class MontyInterpreter:
         self._time_zone = time_zone
         self._variables: bytes | None = None
 
-    async def run(self, code: str, printed: Printed) -> Outcome:
+    async def run(self, code: str, printed: Printed, files: Mapping[str, str]) -> Outcome:
         process = _Process()
         self._sandbox.running.add(process)
         loop = asyncio.get_running_loop()
-        running = loop.run_in_executor(self._sandbox.threads, self._run, process, code, printed)
+        running = loop.run_in_executor(
+            self._sandbox.threads, self._run, process, code, printed, files
+        )
         try:
             await asyncio.wait({running}, timeout=self._limits.time_s + GRACE_S)
         finally:
@@ -115,8 +121,14 @@ class MontyInterpreter:
     async def close(self) -> None:
         self._variables = None
 
-    def _run(self, process: "_Process", code: str, printed: Printed) -> Outcome:
+    def _run(
+        self, process: "_Process", code: str, printed: Printed, attached: Mapping[str, str]
+    ) -> Outcome:
         from pydantic_monty import MontyError
+
+        from hitsend.tools.code.monty_files import MontyFiles
+
+        files = MontyFiles(attached)
 
         with ExitStack() as stack:
             session = self._start_session(stack)
@@ -125,13 +137,15 @@ class MontyInterpreter:
             try:
                 if self._variables is not None:
                     session.load_session(self._variables)
-                value = _run_program(session, code, printed, process)
+                value = _run_program(session, code, printed, process, files)
             except MontyError as error:
                 if reason := self._reached_limit(error, printed, process):
                     return Outcome(error=f"{reason}\n{UNCHANGED}")
                 text = describe_error(error, is_fresh=self._variables is None)
-                return Outcome(error=text, note=self._keep_variables(session))
-            return Outcome(value=value, note=self._keep_variables(session))
+                note = self._keep_variables(session)
+                return Outcome(error=text, note=note, files=tuple(files.list_written()))
+            note = self._keep_variables(session)
+            return Outcome(value=value, note=note, files=tuple(files.list_written()))
 
     def _start_session(self, stack: ExitStack) -> "MontySession":
         try:
@@ -216,24 +230,27 @@ class _Process:
 
 
 def _run_program(
-    session: "MontySession", code: str, printed: Printed, process: _Process
+    session: "MontySession", code: str, printed: Printed, process: _Process, files: "MontyFiles"
 ) -> str | None:
     """Returns the repr of its value."""
     from pydantic_monty import MontySyntaxError
+
+    from hitsend.tools.code.monty_files import FOLDER
 
     def show(_: str, text: str) -> None:
         printed.add(text)
         if printed.is_cut:
             process.kill()
 
+    run = partial(session.feed_run, print_callback=show, os=files, cwd=FOLDER)
     if split := split_last_statement(code):
         with suppress(MontySyntaxError):  # it is no expression
-            session.feed_run(f"{split.before}{SET_VALUE}{split.last}\n)", print_callback=show)
-            value = session.feed_run(SHOW_VALUE, print_callback=show)
+            run(f"{split.before}{SET_VALUE}{split.last}\n)")
+            value = run(SHOW_VALUE)
             session.feed_run(DROP_VALUE)
             return cut(value, MAX_VALUE_CHARS) if isinstance(value, str) else None
     # A program that ends with a value would have it copied to us, however large it is.
-    session.feed_run(f"{code}\nNone", print_callback=show)
+    run(f"{code}\nNone")
     return None
 
 

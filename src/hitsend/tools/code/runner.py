@@ -3,8 +3,9 @@
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -18,6 +19,7 @@ MAX_CODE_CHARS = 100_000
 MAX_GONE = 10_000
 FENCED = re.compile(r"\s*```[\w+-]*\n(.*?)\n?```\s*", re.DOTALL)
 GONE = "The variables of earlier runs are gone. Define again what you need."
+NO_FILES: Mapping[str, str] = MappingProxyType({})
 NO_OUTPUT = "The program ran and printed nothing. Print what you want to see."
 
 
@@ -55,7 +57,12 @@ class CodeRunner:
         """Those whose variables are gone, and have not been told."""
 
     async def run(
-        self, owner: Owner, code: str, report: Callable[[str], None], time_zone: str = "UTC"
+        self,
+        owner: Owner,
+        code: str,
+        report: Callable[[str], None],
+        time_zone: str = "UTC",
+        files: Mapping[str, str] = NO_FILES,
     ) -> CallResult:
         """Cancelling ends the program.
 
@@ -67,7 +74,7 @@ class CodeRunner:
             is_gone = self._gone.pop(owner, False)
             printed = Printed(report, self.limits.output_bytes)
             try:
-                outcome = await interpreter.run(clean_code(code), printed)
+                outcome = await interpreter.run(clean_code(code), printed, files)
             finally:
                 printed.flush()
         return _build_result(outcome, printed.text, GONE if is_gone else "")
@@ -131,6 +138,7 @@ def clean_code(code: str) -> str:
 
 
 def _build_result(outcome: Outcome, printed: str, gone: str) -> CallResult:
-    parts = [printed.rstrip("\n"), outcome.value, outcome.error, outcome.note, gone]
+    shown = [f"[{file.name}: shown to the person]" for file in outcome.files]
+    parts = [printed.rstrip("\n"), outcome.value, *shown, outcome.error, outcome.note, gone]
     text = "\n".join(part for part in parts if part)
     return CallResult(text or NO_OUTPUT, failed=outcome.error is not None, files=outcome.files)

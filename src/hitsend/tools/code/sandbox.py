@@ -1,11 +1,12 @@
 """What runs Python for a model: a sandbox, which opens an interpreter for each conversation.
 
-`monty.py` is one. A sandbox knows nothing of people, conversations and tools.
+`monty.py`, `wasi.py` and `bubblewrap.py` are sandboxes. They know nothing of people, conversations
+and tools.
 """
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -82,8 +83,9 @@ class Interpreter(Protocol):
         """False once its variables are lost."""
         ...
 
-    async def run(self, code: str, printed: Printed) -> Outcome:
-        """Runs a program to its end or to a limit. Cancelling ends the program.
+    async def run(self, code: str, printed: Printed, files: Mapping[str, str]) -> Outcome:
+        """Runs a program to its end or to a limit. Cancelling ends the program. The files are those
+        that the person attached, by name: the program may read them.
 
         Raises Unavailable if it cannot be started.
         """

@@ -1,0 +1,45 @@
+"""The text files that a person attached. The page puts each into the message, as a fenced block
+under its name (`web/src/chat/textFile.ts`), so that is where they are found."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from hitsend.messages import Text
+from hitsend.store import MessageRow, Store
+
+FILE = re.compile(
+    r"^(?P<name>[^\s/\\`][^/\\`\n]{0,199}\.\w{1,12})\n(?P<fence>`{3,})[^`\n]*\n"
+    r"(?P<text>(?:.*\n)*?)(?P=fence)[ \t]*$",
+    re.MULTILINE,
+)
+MAX_CHARS = 2_000_000
+"""Of all files together. The newest come first."""
+
+
+async def read_attached_files(
+    store: Store, user_id: str, conversation_id: str, leaf_id: str | None, text: str = ""
+) -> Mapping[str, str]:
+    """Returns those of the conversation up to a message, and of a text that follows it, by name.
+    Of files with one name the newest counts."""
+    rows: tuple[MessageRow, ...] = ()
+    if leaf_id is not None:
+        rows = await store.conversations.path(conversation_id, user_id, leaf_id)
+    return find_files([*_texts(rows), text])
+
+
+def find_files(texts: Iterable[str]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    num_chars_left = MAX_CHARS
+    for text in reversed(list(texts)):
+        for block in reversed(list(FILE.finditer(text))):
+            name, content = block["name"], block["text"]
+            if name not in found and len(content) <= num_chars_left:
+                found[name] = content
+                num_chars_left -= len(content)
+    return found
+
+
+def _texts(rows: Iterable[MessageRow]) -> Iterator[str]:
+    for row in rows:
+        if row.role == "user":
+            yield from (part.text for part in row.parts if isinstance(part, Text))
