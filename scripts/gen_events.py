@@ -91,6 +91,7 @@ RESPONSES: Names = {
     },
     **by_name(
         autocompletions.Completions,
+        code.CodePrinted,
         code.CodeResult,
         delta.Carry,
         delta.Delta,

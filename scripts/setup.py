@@ -47,6 +47,16 @@ def dev() -> None:
     build_page()
 
 
+def sandbox() -> None:
+    """Adds the extra `sandbox` to the environment, and compiles its CPython."""
+    if not (STAMPS / "dev").exists():
+        make_environment("run")
+    lock = ROOT / "requirements/sandbox.lock"
+    install = pip_install_words(lock)
+    once(STAMPS / "sandbox", digest([lock]), f"Installing {lock.name}", lambda: pip(*install))
+    subprocess.run([PYTHON, "-m", "hitsend", "sandbox", "install"], check=True)
+
+
 def make_environment(kind: str) -> None:
     """`kind` is `run` or `dev`: which of the two locks."""
     make_venv()
@@ -168,6 +178,7 @@ VERBS: dict[str, Callable[..., object]] = {
     "dev": dev,
     "chromium": chromium,
     "conformance": conformance,
+    "sandbox": sandbox,
     "npm": npm,
 }
 

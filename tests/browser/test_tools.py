@@ -10,6 +10,10 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from tests.browser.axe import accessibility_problems
 from tests.browser.world import PATIENCE_MS, Person, Server, wait_until
 
+from hitsend.settings import Settings
+from hitsend.tools.code import wasi
+
+WASI_PROBLEM = wasi.find_problem(Settings().sandbox_dir)
 PHONE: ViewportSize = {"width": 390, "height": 780}
 LETTER = {"to": "Grandma", "text": "Thank you for the cake."}
 
@@ -170,10 +174,11 @@ def test_a_result_shows_its_table_and_only_safe_sources(ada: Person) -> None:
     expect(link).to_have_attribute("rel", re.compile("noopener noreferrer"))
     expect(link).to_have_attribute("referrerpolicy", "no-referrer")
     expect(details).to_contain_text("Strangers may have written this")
-    picture = details.get_by_role("img", name="rain.png")
+    made = ada.answers.last.get_by_role("list", name="Files")
+    picture = made.get_by_role("img", name="rain.png")
     expect(picture).to_have_js_property("naturalWidth", 1)
     with ada.page.expect_download() as download:
-        details.get_by_role("link", name="rain.csv").click()
+        made.get_by_role("link", name="rain.csv").click()
     assert download.value.suggested_filename == "rain.csv"
     assert accessibility_problems(ada.page) == []
 
@@ -406,6 +411,63 @@ def test_the_python_of_an_answer_is_run(ada: Person) -> None:
     assert accessibility_problems(ada.page) == []
     output.get_by_role("button", name="Hide output").click()
     expect(output).to_have_count(0)
+
+
+def test_the_output_of_a_program_is_shown_while_it_runs(ada: Person) -> None:
+    ada.ask("!script\n```python\nprint('begun')\nwhile True:\n    pass\n```")
+    ada.button("Run").click()
+    output = ada.page.get_by_role("group", name="Output of the program")
+    expect(output.locator("pre")).to_have_text("begun")
+    expect(output).to_contain_text("Running")
+    ada.answers.last.get_by_role("button", name="Stop").click()
+    expect(output).to_contain_text("You stopped the program.")
+    expect(output.locator("pre")).to_have_text("begun")
+
+
+def test_a_program_reads_an_attached_file_and_what_it_writes_is_downloaded(ada: Person) -> None:
+    turn_on(ada, "Python")
+    code = "open('twice.csv', 'w').write(open('rain.csv').read() * 2)\nNone"
+    ada.draft.fill(script(call_line("run_python", code=code), "Done."))
+    ada.page.locator("form input[type=file]").set_input_files(
+        {"name": "rain.csv", "mimeType": "text/csv", "buffer": b"1,2\n"}
+    )
+    expect(ada.draft).to_have_value(re.compile("rain.csv"))
+    ada.button("Send").click()
+    ada.wait_for_answer()
+    made = ada.answers.last.get_by_role("list", name="Files")
+    with ada.page.expect_download() as download:
+        made.get_by_role("link", name="twice.csv").click()
+    assert Path(download.value.path()).read_bytes() == b"1,2\n1,2\n"
+
+
+PLOT = """\
+import matplotlib.pyplot as plt
+import pandas as pd
+plt.plot([1, 4, 9])
+plt.title("Squares")
+plt.show()
+pd.DataFrame({"n": [1, 2], "square": [1, 4]})"""
+
+
+@pytest.mark.skipif(bool(WASI_PROBLEM), reason=WASI_PROBLEM)
+def test_a_program_draws_a_plot_and_a_table(ada: Person, server: Server) -> None:
+    server.stop()
+    server.settings["HITSEND_PYTHON"] = "wasi"
+    server.start()
+    ada.page.reload()
+    turn_on(ada, "Python")
+    ada.ask(script(call_line("run_python", code=PLOT), f"See:\n\n```python\n{PLOT}\n```"))
+    answer = ada.answers.last
+    expect(answer.get_by_role("img", name="plot-1.png")).to_have_js_property("complete", True)
+    assert answer.get_by_role("img").evaluate("image => image.naturalWidth") > 300
+    expect(answer.get_by_role("row")).to_have_text([re.compile(r"n\s*square"), "011", "124"])
+    assert accessibility_problems(ada.page) == []
+    ada.button("Run").click()
+    output = ada.page.get_by_role("group", name="Output of the program")
+    expect(output.get_by_role("img", name="plot-1.png")).to_be_visible(timeout=PATIENCE_MS)
+    expect(output.get_by_role("row")).to_have_count(3)
+    ada.page.set_viewport_size(PHONE)
+    assert fits(ada.page)
 
 
 def test_a_program_fails_and_is_stopped_in_plain_words(ada: Person) -> None:

@@ -1,6 +1,7 @@
 """Running a code block of an answer."""
 
 import asyncio
+import json
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from tests.server.world import PATIENCE_S, Someone, World, open_world
 from hitsend.engine import ScriptedEngine
 from hitsend.server.routes.code import RUNS_PER_MINUTE
 from hitsend.settings import Settings
+from hitsend.sse import SseParser
 from hitsend.tools.code import Owner
 
 FOREVER = "x = 2\nwhile True: pass"
@@ -134,3 +136,84 @@ async def test_python_that_is_turned_off_says_so(settings: Settings) -> None:
             503,
             "Python is turned off on this server.",
         )
+
+
+def read_events(text: str) -> list[tuple[str, dict[str, Any]]]:
+    parser = SseParser()
+    return [(one.event, json.loads(one.data)) for one in parser.feed(text.encode())]
+
+
+async def test_the_output_is_streamed_while_the_program_runs(settings: Settings) -> None:
+    async with open_world(replace(settings, python_time_s=3600), ScriptedEngine()) as world:
+        ada = await world.someone("ada")
+        body = {"code": "print('begun\\u202e')\nwhile True: pass", "stream": True}
+        path = run_path(await begin_conversation(ada))
+        parser = SseParser()
+        async with asyncio.timeout(PATIENCE_S), ada.http.stream("POST", path, json=body) as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            async for chunk in answer.aiter_bytes():
+                if found := parser.feed(chunk):
+                    break
+        assert (found[0].event, json.loads(found[0].data)) == (
+            "printed",
+            {"text": "begun[U+202E]\n"},
+        )
+        # Hanging up has ended it: the person's next program need not wait for it.
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await run(ada, path.split("/")[3], "1 + 1"))["output"] == "2"
+
+
+async def test_a_stream_ends_with_the_whole_result(world: World) -> None:
+    ada = await world.someone("ada")
+    code = "for n in range(3): print(n)\nopen('a.csv', 'w').write('1,2')"
+    response = await ada.http.post(
+        run_path(await begin_conversation(ada)), json={"code": code, "stream": True}
+    )
+    *printed, (event, result) = read_events(response.text)
+    assert "".join(data["text"] for name, data in printed if name == "printed") == "0\n1\n2\n"
+    assert event == "result"
+    assert result == {
+        "output": "0\n1\n2\n3\n[a.csv: shown to the person]",
+        "failed": False,
+        "files": [{"name": "a.csv", "media_type": "text/csv", "content": "MSwy"}],
+    }
+
+
+async def test_an_error_in_a_stream_is_an_event(world: World) -> None:
+    ada = await world.someone("ada")
+    body = {"code": "#" * 100_001, "stream": True}
+    response = await ada.http.post(run_path(await begin_conversation(ada)), json=body)
+    ((event, data),) = read_events(response.text)
+    assert event == "error"
+    assert "longer than 100000 characters" in data["error"]["message"]
+
+
+async def test_a_program_reads_the_files_attached_before_its_answer(world: World) -> None:
+    ada = await world.someone("ada")
+    turn = await ada.send("!script\nrain.csv\n```csv\n1,2\n```\n")
+    read = "print(open('rain.csv').read())"
+    assert turn.answer is not None
+    message_id = turn.answer["id"]
+    shown = await run(ada, turn.conversation_id, read, message_id=message_id)
+    assert shown["output"] == "1,2"
+    assert (await run(ada, turn.conversation_id, read))["failed"]
+    path = run_path(turn.conversation_id)
+    response = await ada.http.post(path, json={"code": read, "message_id": str(uuid4())})
+    assert response.status_code == 404
+
+
+async def test_a_model_reads_attached_files_and_what_it_writes_is_kept(world: World) -> None:
+    ada = await world.someone("ada")
+    code = "text = open('rain.csv').read()\nopen('more.csv', 'w').write(text * 2)\nprint(text)"
+    call = json.dumps({"name": "run_python", "arguments": {"code": code}})
+    attached = "rain.csv\n```csv\n1,2\n```\n"
+    turn = await ada.send(
+        f"!script\n<tool_call>{call}</tool_call>\n!then\nDone.\n\n{attached}",
+        system_hints=["code"],
+    )
+    result = next(one for one in turn.messages if one["author"]["role"] == "tool")
+    assert result["content"]["parts"][0].startswith("1,2\n[more.csv: shown to the person]")
+    (file,) = result["metadata"]["tool_result"]["files"]
+    assert (file["name"], file["media_type"], file["num_bytes"]) == ("more.csv", "text/csv", 8)
+    kept = await ada.http.get(f"/backend-api/files/{file['file_id']}/content")
+    assert kept.content == b"1,2\n1,2\n"

@@ -32,6 +32,7 @@ ZIP_TYPE = {"content-type": "application/zip"}
 FILES = [
     ("plöt 1.png", "image/png", PNG),
     ("page.html", "text/html", b"<script>alert(1)</script>"),
+    ("plot.svg", "image/svg+xml", b"<svg><script>alert(1)</script></svg>"),
     ("large.bin", "application/octet-stream", b"0" * 8 * 2**20),
 ]
 
@@ -587,15 +588,22 @@ async def test_files_of_tools_are_kept_with_the_conversation(
         asked = script(call_line("behave", how="draw"), "Look.")
         stream = await ada.send(asked, system_hints=["odd"])
         (result,) = results(stream)
-        assert [one["name"] for one in result["files"]] == ["plöt 1.png", "page.html"]
+        names = [one["name"] for one in result["files"]]
+        assert names == ["plöt 1.png", "page.html", "plot.svg"]
         assert result["output"] == "Drawn.\n[Files that were not kept: 1]"
-        plot, page = (f"/backend-api/files/{one['file_id']}/content" for one in result["files"])
+        plot, page, drawing = (
+            f"/backend-api/files/{one['file_id']}/content" for one in result["files"]
+        )
         shown = await ada.http.get(plot)
         assert (shown.headers["content-type"], shown.content) == ("image/png", PNG)
         assert "pl%C3%B6t%201.png" in shown.headers["content-disposition"]
         download = await ada.http.get(page)
         assert download.headers["content-type"] == "application/octet-stream"
         assert download.headers["content-disposition"].startswith("attachment")
+        drawn = await ada.http.get(drawing)
+        assert drawn.headers["content-type"] == "image/svg+xml"
+        assert drawn.headers["content-disposition"].startswith("attachment")
+        assert drawn.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
         for response in (shown, download):
             assert "sandbox" in response.headers["content-security-policy"]
             assert response.headers["x-content-type-options"] == "nosniff"
@@ -611,6 +619,6 @@ async def test_files_of_tools_are_kept_with_the_conversation(
         imported = await eve.http.post(
             "/backend-api/import", content=exported.content, headers=ZIP_TYPE
         )
-        assert imported.json()["num_parts_left_out"]["files"] == 2, imported.text
+        assert imported.json()["num_parts_left_out"]["files"] == 3, imported.text
         await ada.http.delete(f"/backend-api/conversation/{stream.conversation_id}")
         assert (await ada.http.get(plot)).status_code == 404

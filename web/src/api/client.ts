@@ -198,14 +198,18 @@ export class Api extends HttpClient {
 		this.change('POST', 'f/conversation/approve', verdict);
 	answerForm = (form_id: string, action: FormAction, content: wire.FormContent) =>
 		this.change('POST', 'f/conversation/form', { form_id, action, content });
-	/** Runs Python beside a conversation. Aborting ends the program. */
-	runCode = (conversationId: string, code: string, timezone: string, signal: AbortSignal) =>
-		this.requestJson<wire.CodeResult>(
-			'POST',
-			`conversation/${conversationId}/run`,
-			{ code, timezone },
+	/** Runs Python beside a conversation, as a stream: see `codeStream.ts`. Aborting ends the program. */
+	runCode = (
+		conversationId: string,
+		messageId: string,
+		code: string,
+		timezone: string,
+		signal: AbortSignal
+	) =>
+		this.openStream('POST', `conversation/${conversationId}/run`, {
+			body: { code, timezone, message_id: messageId, stream: true },
 			signal
-		);
+		});
 	getTurn = (turnId: string) => this.requestJson<wire.TurnLog>('GET', `turn/${turnId}`);
 
 	/**

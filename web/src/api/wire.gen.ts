@@ -205,6 +205,10 @@ export interface Checksum {
 	sha256: string;
 }
 
+export interface CodePrinted {
+	text: string;
+}
+
 export interface CodeResult {
 	output: string;
 	failed: boolean;

@@ -1,24 +1,32 @@
 /** The code blocks of answers that the person has run. Rows that scroll out of view keep their output. */
 import { SvelteMap } from 'svelte/reactivity';
 import type { Api } from '$/api/client';
+import { readCodeStream } from '$/api/codeStream';
 import { toFailure } from '$/api/http';
 import type { CodeResult, Failure } from '$/api/wire';
 
 export class CodeRun {
 	isRunning = $state(true);
+	/** What it has printed so far. */
+	printed = $state('');
 	result = $state.raw<CodeResult | null>(null);
 	problem = $state.raw<Failure | null>(null);
 	readonly startedAt = Date.now();
 	#abort = new AbortController();
 
+	get output(): string {
+		return this.result?.output ?? this.printed;
+	}
+
 	get isStopped(): boolean {
 		return !this.isRunning && this.result === null && this.problem === null;
 	}
 
-	async run(send: (signal: AbortSignal) => Promise<CodeResult>): Promise<void> {
+	async run(send: (signal: AbortSignal) => Promise<Response>): Promise<void> {
 		const { signal } = this.#abort;
 		try {
-			this.result = await send(signal);
+			const response = await send(signal);
+			this.result = await readCodeStream(response, (text) => (this.printed += text));
 		} catch (error) {
 			if (!signal.aborted) this.problem = toFailure(error);
 		} finally {
@@ -59,7 +67,7 @@ export class CodeRuns {
 		const run = new CodeRun();
 		this.#runs.set(toKey(answerId, code), run);
 		const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-		await run.run((signal) => this.#api.runCode(conversationId, code, timeZone, signal));
+		await run.run((signal) => this.#api.runCode(conversationId, answerId, code, timeZone, signal));
 	}
 
 	/** Stops the program if it runs, and hides its output. */

@@ -8,6 +8,11 @@ const MAX_CHARS = 100_000;
 const MAX_COLUMNS = 30;
 const DIVIDER = /^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)+\|?\s*$/;
 
+export type ResultTable = Extract<ResultPart, { kind: 'table' }>;
+
+export const findTables = (output: string): ResultTable[] =>
+	splitResult(output).filter((part) => part.kind === 'table');
+
 /** A list of flat JSON objects is a table, and so is a table in Markdown. */
 export function splitResult(output: string): ResultPart[] {
 	if (output.length > MAX_CHARS) return [{ kind: 'text', text: output }];

@@ -26,6 +26,7 @@ from hitsend.store import Store
 from hitsend.store.damage import check_quickly
 from hitsend.store.first_account import had_accounts
 from hitsend.store.schema import HEAD
+from hitsend.tools.code import Owner, build_code_runner, find_sandboxes
 
 MIN_FREE_BYTES = 2_000_000_000
 LOST = "There were accounts here: restore a backup of it. See docs/people.md."
@@ -181,6 +182,23 @@ async def _check_parity(engine: Engine, name: str) -> Finding:
     return Finding("ok", f"{message}, and its prompts are exact" if model.is_exact else message)
 
 
+async def check_programs(settings: Settings) -> Finding:
+    """Runs a program in the sandbox that the settings ask for, and says which others there are."""
+    code = await asyncio.to_thread(build_code_runner, settings)
+    if code is None:
+        return Finding("ok", "Programs of models are not run")
+    others = f"Available: {', '.join(find_sandboxes(settings))}"
+    try:
+        result = await code.run(Owner("doctor", ""), "print(6 * 7)", lambda _: None)
+    except HitsendError as error:
+        return Finding("fail", error.message, f"{others}. Choose with HITSEND_PYTHON.")
+    finally:
+        await code.close()
+    if result.output != "42":
+        return Finding("fail", f"Programs of models fail in {settings.python}: {result.output}")
+    return Finding("ok", f"Programs of models run in {settings.python}. {others}")
+
+
 async def check_port(settings: Settings) -> Finding:
     url = local_url(settings)
     try:
@@ -200,5 +218,6 @@ CHECKS: tuple[Check, ...] = (
     check_disk_space,
     check_weights,
     check_engine,
+    check_programs,
     check_port,
 )

@@ -15,7 +15,10 @@ from hitsend.tools import Feature, FormReply, MissingFeature
 from hitsend.wire.responses import Items
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""Types that a browser only draws. SVG can hold scripts, so it is not among them."""
+"""Types that a browser only draws."""
+DRAWINGS = frozenset({"image/svg+xml"})
+"""They can hold scripts, which browsers do not run in an image: so a page can show one, and opening
+it alone downloads it."""
 
 Id = Annotated[str, Meta(min_length=1, max_length=100)]
 
@@ -69,16 +72,19 @@ async def answer_form(call: Call) -> Response:
 
 @endpoint("GET", "/backend-api/files/{file_id}/content", Access.READ)
 async def read_file(call: Call) -> Response:
-    """Read a file that a tool made. Pictures can be shown; everything else is a download."""
+    """Read a file that a tool made. Pictures can be shown; everything else is a download.
+
+    An SVG is drawn in a page, and downloaded when it is opened."""
     file = await call.app.services.store.tool_files.get(call.path_param("file_id"), call.user_id)
     is_picture = file.media_type in PICTURES
+    is_drawn = is_picture or file.media_type in DRAWINGS
     shown = "inline" if is_picture else "attachment"
     return Response(
         file.content,
-        media_type=file.media_type if is_picture else "application/octet-stream",
+        media_type=file.media_type if is_drawn else "application/octet-stream",
         headers={
             "content-disposition": f"{shown}; filename*=UTF-8''{quote(file.name, safe='')}",
-            "content-security-policy": "sandbox; default-src 'none'",
+            "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
             "cache-control": "no-store",
         },
     )

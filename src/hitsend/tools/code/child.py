@@ -167,4 +167,7 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
         process.kill()
     if process.stdin is not None:
         process.stdin.close()
+    if process.stdout is not None:  # asyncio waits for its end, too
+        while await process.stdout.read(MAX_FRAME_BYTES):
+            continue
     await process.wait()

@@ -51,7 +51,7 @@ class Harness:
             value = self._execute(asked["code"])
         except SystemExit as exit:
             if exit.code not in (None, 0):
-                error = f"SystemExit: {exit.code}"
+                error = cut(f"SystemExit: {exit.code}", MAX_REASON_CHARS)
         except BaseException as raised:
             error = describe_error(raised, asked["code"], is_fresh=self._is_fresh)
         self._is_fresh = False

@@ -1,6 +1,8 @@
 """The tool with which a model runs Python, and the runner that the settings ask for."""
 
 import logging
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Meta
@@ -8,7 +10,7 @@ from msgspec import Meta
 from hitsend.errors import Unavailable
 from hitsend.settings import Settings
 from hitsend.tools.code import wasi
-from hitsend.tools.code.bubblewrap import BubblewrapSandbox, CannotIsolate
+from hitsend.tools.code.bubblewrap import BubblewrapSandbox, CannotIsolate, find_command
 from hitsend.tools.code.monty import MontySandbox
 from hitsend.tools.code.runner import CodeRunner, Owner
 from hitsend.tools.code.sandbox import Interpreter, Limits, Sandbox
@@ -59,6 +61,17 @@ def build_sandbox(settings: Settings, limits: Limits) -> Sandbox:
                 return NoSandbox(f"Python cannot run safely on this server. {error}")
         case _:
             return MontySandbox(limits, settings.python_running)
+
+
+def find_sandboxes(settings: Settings) -> Sequence[str]:
+    """Returns the values of `python` that would work here, without starting anything."""
+    found = ["monty"]
+    if not wasi.find_problem(settings.sandbox_dir):
+        found.append("wasi")
+    with suppress(CannotIsolate):
+        find_command()
+        found.append("bubblewrap (tried out when it starts)")
+    return found
 
 
 class NoSandbox:

@@ -60,11 +60,11 @@ def is_supported() -> bool:
     return platform.machine() in MACHINES
 
 
-def build_filter() -> bytes:
-    column = list(MACHINES).index(platform.machine())
+def build_filter(machine: str = platform.machine()) -> bytes:
+    column = list(MACHINES).index(machine)
     steps = [
         _step(LOAD, ARCHITECTURE_AT),
-        _step(JUMP_EQUAL, MACHINES[platform.machine()], then=1),
+        _step(JUMP_EQUAL, MACHINES[machine], then=1),
         _step(RETURN, KILL),
         _step(LOAD, NUMBER_AT),
         _step(JUMP_SET, OTHER_NUMBERS, otherwise=1),

@@ -21,7 +21,8 @@ DESCRIPTION = """\
 It is CPython with numpy, pandas, scipy, scikit-learn, sympy and matplotlib. Plots appear in the \
 chat when they are shown with plt.show(), and so do files that the program writes into its folder, \
 where the files that the person attached are. A table as the last value is drawn as one. There is \
-no network, no input(), and no other process."""
+no network, no input(), no asyncio.run(), no thread and no other process. Its clock \
+is UTC."""
 NOT_INSTALLED = (
     "CPython is not installed on this server. An administrator can add it: "
     "`pip install 'hitsend[sandbox]'`, then `hitsend sandbox install`."

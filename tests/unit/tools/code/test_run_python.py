@@ -293,3 +293,43 @@ async def test_the_event_loop_goes_on_while_a_program_runs() -> None:
                 await asyncio.sleep(0)
         assert not running.task.done()
         await running.stop()
+
+
+async def test_attached_files_are_read_and_written_files_are_returned() -> None:
+    async with open_runner() as runner:
+        code = (
+            "text = open('rain.csv').read()\nopen('more.csv', 'w').write(text + '3,4')\n"
+            "from pathlib import Path\nPath('note.txt').write_text('é')\nprint(text)"
+        )
+        result = await runner.run(ALICE, code, lambda _: None, "UTC", {"rain.csv": "1,2\n"})
+        found = [(file.name, file.media_type, file.content) for file in result.files]
+        assert found == [
+            ("more.csv", "text/csv", b"1,2\n3,4"),
+            ("note.txt", "text/plain", "é".encode()),
+        ]
+        assert result.output == (
+            "1,2\n[more.csv: shown to the person]\n[note.txt: shown to the person]"
+        )
+        assert "FileNotFoundError" in (await run(runner, "open('rain.csv').read()")).output
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('/elsewhere/a', 'w').write('x')",
+        "for n in range(9): open(f'{n}.txt', 'w').write('x')",
+        "for n in range(4): open(f'{n}.txt', 'w').write('x' * 3_000_000)",
+        "file = open('a.txt', 'a')\nfor n in range(100): file.write('x' * 1_000_000)",
+        "import os\nos.remove('rain.csv')",
+        "from pathlib import Path\nPath('rain.csv').unlink()",
+        "from pathlib import Path\nPath('a').mkdir()",
+        "from pathlib import Path\nPath('rain.csv').rename('b')",
+        "import os\nos.environ['HOME']",
+    ],
+)
+async def test_a_program_has_room_for_a_few_files_and_nothing_else(code: str) -> None:
+    async with open_runner() as runner:
+        result = await runner.run(ALICE, code, lambda _: None, "UTC", {"rain.csv": "1,2"})
+        assert result.failed, result.output
+        assert sum(len(file.content) for file in result.files) <= 8 * 2**20
+        assert len(result.files) <= 8

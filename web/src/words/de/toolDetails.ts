@@ -80,10 +80,9 @@ export const toolDetails: typeof en = {
 		done: 'Es ist gelaufen und hat nichts ausgegeben.',
 		stopped: 'Du hast das Programm angehalten.',
 		limits:
-			'Es hat kein Internet und keine Dateien, und Zeit und Speicher sind begrenzt. Seine Variablen bleiben für das nächste Programm in diesem Gespräch.',
+			'Es hat kein Internet und nur die Dateien, die in diesem Gespräch angehängt sind; Zeit und Speicher sind begrenzt. Seine Variablen bleiben für das nächste Programm.',
 		hide: 'Ausgabe ausblenden',
-		plot: (name) => `Bild: ${name}`,
-		notShown: (name) => `${name} lässt sich hier nicht zeigen.`
+		plot: (name) => `Bild: ${name}`
 	},
 
 	settings: {

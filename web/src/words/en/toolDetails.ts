@@ -81,10 +81,9 @@ export const toolDetails = {
 		done: 'It ran, and printed nothing.',
 		stopped: 'You stopped the program.',
 		limits:
-			'It has no internet and no files, and a limit on time and memory. Its variables stay for the next program in this conversation.',
+			'It has no internet, no files but those attached in this conversation, and a limit on time and memory. Its variables stay for the next program here.',
 		hide: 'Hide output',
-		plot: (name: string) => `Picture: ${name}`,
-		notShown: (name: string) => `${name} cannot be shown here.`
+		plot: (name: string) => `Picture: ${name}`
 	},
 
 	settings: {
