@@ -462,7 +462,7 @@ def test_a_program_draws_a_plot_and_a_table(ada: Person, server: Server) -> None
     assert answer.get_by_role("img").evaluate("image => image.naturalWidth") > 300
     expect(answer.get_by_role("row")).to_have_text([re.compile(r"n\s*square"), "011", "124"])
     assert accessibility_problems(ada.page) == []
-    ada.button("Run").click()
+    ada.page.get_by_role("button", name="Run", exact=True).click()
     output = ada.page.get_by_role("group", name="Output of the program")
     expect(output.get_by_role("img", name="plot-1.png")).to_be_visible(timeout=PATIENCE_MS)
     expect(output.get_by_role("row")).to_have_count(3)
