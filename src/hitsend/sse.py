@@ -32,9 +32,11 @@ def encode_frame(
     return b"%bdata: %b%b\n\n" % (head, data, spaces)
 
 
-def encode_heartbeat(unix_ms: int) -> bytes:
-    """An SSE comment: it keeps the connection open, and parsers ignore it."""
-    return b": ping %d\n\n" % unix_ms
+def encode_heartbeat(unix_ms: int, sentence: str = "") -> bytes:
+    """An SSE comment: it keeps the connection open, and parsers ignore it. People who look at the
+    stream read the `sentence`."""
+    said = f": {sentence}\n".encode() if sentence else b""
+    return b": ping %d\n%b\n" % (unix_ms, said)
 
 
 class SseEvent(msgspec.Struct, frozen=True):

@@ -11,15 +11,19 @@ import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx2
+import openai
 import pytest
 from tests.faults.history import SEND, CharacterCount, History
 from tests.faults.process import Served, key_in, serve_process
 from tests.server.world import message
 
+from hitsend.client import Client, StoreDelayed, TextAdded
+
 NUM_STREAMS = 6
+WAITS = "The server cannot save anything right now. The answer waits."
 DISK_BYTES = 80_000_000
 SLOW = "!script tokens=150 pace=10ms"
 LONG = "!script tokens=800 pace=10ms"
@@ -57,6 +61,46 @@ async def full(data_dir: Path, key: str, chance: random.Random) -> AsyncGenerato
 @pytest.mark.parametrize("seed", [1])
 async def test_a_full_disk_acknowledges_nothing_and_recovers(tmp_path: Path, seed: int) -> None:
     await check_recovery(tmp_path, random.Random(seed))
+
+
+async def test_programs_are_told_what_an_answer_waits_for(tmp_path: Path) -> None:
+    """By a comment on streams of OpenAI's API, which its SDK takes; as an update by our client."""
+    key = await key_in(tmp_path)
+    asked: Any = {"model": "auto", "messages": [{"role": "user", "content": LONG}], "stream": True}
+    async with (
+        asyncio.timeout(100),
+        serve_process(tmp_path, {"HITSEND_HEARTBEAT_S": "0.2"}) as served,
+        served.as_user(key) as http,
+        http.stream("POST", "/v1/chat/completions", json=asked) as raw,
+        openai.AsyncOpenAI(base_url=f"{served.url}/v1", api_key=key) as sdk,
+        Client(served.url, key) as client,
+    ):
+        pieces = raw.aiter_text()
+        chunks = await sdk.chat.completions.create(**asked)
+        reading = asyncio.create_task(read_chunks(chunks))
+        updates = client.send(LONG)
+        while not isinstance(await anext(updates), TextAdded):
+            continue
+        while '"content":' not in await anext(pieces):
+            continue
+        leave_room(served, 0)
+        while WAITS not in await anext(pieces):
+            continue
+        while not isinstance(update := await anext(updates), StoreDelayed):
+            continue
+        assert update == StoreDelayed("store_down", WAITS)
+        assert not reading.done()
+        leave_room(served, resource.RLIM_INFINITY)
+        assert (await updates.whole()).status == "finished_successfully"
+        assert await reading == "stop"
+
+
+async def read_chunks(chunks: openai.AsyncStream[Any]) -> str | None:
+    """Returns how the answer ended."""
+    ending = None
+    async for chunk in chunks:
+        ending = chunk.choices[0].finish_reason or ending
+    return ending
 
 
 @pytest.mark.parametrize("seed", [1])

@@ -85,7 +85,7 @@ class Workshop:
                     files = [ToolFile(name, kind, content) for name, kind, content in FILES]
                     return CallResult("Drawn.", files=tuple(files))
                 case "flood":
-                    return "0123456789" * 1_000_000
+                    return "0123456789" * 10_000_000
                 case "dirt":
                     return "a\x00b\ud800c\u202ed"
                 case "ask":

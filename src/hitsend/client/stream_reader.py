@@ -2,7 +2,7 @@
 
 An event may have several frames, of which only the last has its number; a resumed stream repeats
 such an event from its first frame. So frames are applied only when their number arrives, and
-frames without one are dropped at a cut. Opening frames (`OPENING_TYPES`) are applied at once.
+frames without one are dropped at a cut. `UNNUMBERED_TYPES` are applied at once.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from hitsend.client.updates import (
     Delayed,
     Finished,
     Started,
+    StoreDelayed,
     TextAdded,
     TextReplaced,
     Titled,
@@ -24,6 +25,7 @@ from hitsend.client.updates import (
     Update,
 )
 from hitsend.sse import DONE_DATA, SseEvent, SseParser
+from hitsend.wire import side_events
 from hitsend.wire.delta import Carry, Delta, DeltaDecoder
 from hitsend.wire.json_patch import BadDelta
 from hitsend.wire.side_events import (
@@ -86,8 +88,8 @@ class StreamReader:
         self._emitted[message.id] = [whole]
 
     def _receive(self, event: SseEvent) -> Iterator[Update]:
-        if event.event == "message" and _event_type(event.data) in OPENING_TYPES:
-            yield from self._apply_opening(event.data)
+        if event.event == "message" and _event_type(event.data) in UNNUMBERED_TYPES:
+            yield from self._apply_unnumbered(event.data)
         else:
             self._pending.append(event)
         self.is_done = event.data == DONE
@@ -99,8 +101,8 @@ class StreamReader:
         yield from self._read_calls()
         self.last_seq = max(self.last_seq, _seq_of(event))
 
-    def _apply_opening(self, data: str) -> Iterator[Update]:
-        match _decode_opening(data):
+    def _apply_unnumbered(self, data: str) -> Iterator[Update]:
+        match _decode_unnumbered(data):
             case ResumeToken() as given:
                 self.token = given.token
                 self._set_ids(given.conversation_id, given.turn_exchange_id)
@@ -109,6 +111,8 @@ class StreamReader:
                 if resumed.first != self.last_seq + 1:
                     raise BadDelta(f"it goes on at {resumed.first}, after {self.last_seq}.")
                 self._decoder.resume(resumed.carry)
+            case side_events.StoreDelayed(code=code, message=message):
+                yield StoreDelayed(code, message)
             case _Snapshot() as snapshot:
                 self._set_ids(snapshot.conversation_id, snapshot.turn_exchange_id)
                 yield from self._apply_snapshot(snapshot)
@@ -203,12 +207,16 @@ class _Snapshot(msgspec.Struct, frozen=True, tag_field="type", tag="stream_snaps
     carry: Carry
 
 
-OPENING_TYPES = frozenset({"resume_conversation_token", "stream_resumed", "stream_snapshot"})
+UNNUMBERED_TYPES = frozenset(
+    {"resume_conversation_token", "stream_resumed", "stream_snapshot", "store_delayed"}
+)
 KNOWN_TYPES = frozenset({"answer_delayed", "title_generation", "error", "message_stream_complete"})
 """Other types are ignored: newer servers may send more."""
 
 _decode_tagged = msgspec.json.Decoder(_Tagged).decode
-_decode_opening = msgspec.json.Decoder(ResumeToken | StreamResumed | _Snapshot).decode
+_decode_unnumbered = msgspec.json.Decoder(
+    ResumeToken | StreamResumed | _Snapshot | side_events.StoreDelayed
+).decode
 _decode_known = msgspec.json.Decoder(
     AnswerDelayed | TitleGeneration | StreamError | StreamComplete
 ).decode

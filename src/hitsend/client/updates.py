@@ -23,6 +23,14 @@ class Delayed(msgspec.Struct, frozen=True):
     num_ahead: int
 
 
+class StoreDelayed(msgspec.Struct, frozen=True):
+    """The answer waits, because the server cannot store it. Comes again while that lasts."""
+
+    code: str
+    """`disk_full`, `database_damaged` or `store_down`."""
+    message: str
+
+
 class Retrying(msgspec.Struct, frozen=True):
     """The connection was lost, or the server asked to wait. A retry follows; nothing is lost."""
 
@@ -130,6 +138,7 @@ class Finished(msgspec.Struct, frozen=True):
 Update: TypeAlias = (
     Started
     | Delayed
+    | StoreDelayed
     | Retrying
     | TextAdded
     | TextReplaced

@@ -64,6 +64,8 @@ class Committer:
         self._on_commit = on_commit
         self._dirty: list[TurnTask] = []
         self._wakeup = asyncio.Event()
+        self.problem: StoreDown | None = None
+        """Why events cannot be stored at the moment."""
 
     def request(self, task: TurnTask) -> None:
         """The task has pending events."""
@@ -127,9 +129,10 @@ class Committer:
             began = time.perf_counter()
             try:
                 await self._store.turns.append(entries, finished)
-                is_stored = True
+                is_stored, self.problem = True, None
                 self._observer.count_commit(len(entries), time.perf_counter() - began)
             except StoreDown as error:
+                self.problem = error
                 self._observer.count_failed_commit()
                 log.error("events could not be stored, trying again: %s", error)
                 await asyncio.sleep(RETRY_S)

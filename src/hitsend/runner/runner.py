@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import NamedTuple
 
-from hitsend.errors import Overloaded, TooFast, Unavailable
+from hitsend.errors import Overloaded, StoreDown, TooFast, Unavailable
 from hitsend.events import AnyEvent, Stamped, TitleChosen, is_end
 from hitsend.runner.commit import Batch, Committer
 from hitsend.runner.log import TurnLog
@@ -81,6 +81,11 @@ class Runner:
     def num_turns(self) -> int:
         """The turns that are being accepted or have not ended."""
         return len(self._starting) + len(self._senders)
+
+    @property
+    def store_problem(self) -> StoreDown | None:
+        """Why the events of answers cannot be stored at the moment, so that all of them wait."""
+        return self._committer.problem
 
     @property
     def num_starts_waiting(self) -> int:

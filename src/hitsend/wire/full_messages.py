@@ -13,6 +13,7 @@ from hitsend.sse import encode_frame
 from hitsend.wire.coalesce import coalesce_text
 from hitsend.wire.message import Envelope, Origin, WireMessage, build_message
 from hitsend.wire.problem import describe_error, error_from_failure
+from hitsend.wire.side_events import StoreDelayed
 
 
 class FullMessageView:
@@ -37,6 +38,9 @@ class FullMessageView:
         seqs = [None] * (len(envelopes) - 1) + [last.seq]
         numbered = zip(envelopes, seqs, strict=False)
         return b"".join(encode_frame(_encode_json(one), seq=seq) for one, seq in numbered)
+
+    def encode_delay(self, delay: StoreDelayed) -> bytes:
+        return b""  # it has frames for messages only
 
     def encode_chunks(self, batch: Sequence[Stamped]) -> list[bytes]:
         """Returns one chunk: each further one would repeat the whole message."""

@@ -49,6 +49,7 @@ from hitsend.wire import openai_response as response
 from hitsend.wire.coalesce import coalesce_text
 from hitsend.wire.message import get_tool_calls
 from hitsend.wire.problem import ErrorBody, describe_error, error_from_failure
+from hitsend.wire.side_events import StoreDelayed
 from hitsend.wire.textless_fold import TextlessFold
 
 FINISH_REASONS: dict[Ending | None, response.FinishReason] = {
@@ -84,6 +85,9 @@ class ChunkView:
         return (
             chunk for stamped in coalesce_text(batch) for chunk in self._event_chunks(stamped.event)
         )
+
+    def encode_delay(self, delay: StoreDelayed) -> bytes:
+        return b""  # SDKs take no events but chunks
 
     def _event_chunks(self, event: AnyEvent) -> list[bytes]:
         self._fold.apply(event)

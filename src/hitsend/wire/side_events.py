@@ -37,6 +37,15 @@ class AnswerDelayed(msgspec.Struct, frozen=True, tag_field="type", tag="answer_d
     num_ahead: int
 
 
+class StoreDelayed(msgspec.Struct, frozen=True, tag_field="type", tag="store_delayed"):
+    """The answer waits, because it cannot be stored: no reader sees a word before that. Comes with
+    each heartbeat while it lasts, and has no number."""
+
+    code: str
+    """`disk_full`, `database_damaged` or `store_down`."""
+    message: str
+
+
 class TitleGeneration(msgspec.Struct, frozen=True, tag_field="type", tag="title_generation"):
     title: str
     conversation_id: str
@@ -147,6 +156,7 @@ SideEvent: TypeAlias = (
     InputMessage
     | MessageMarker
     | AnswerDelayed
+    | StoreDelayed
     | TitleGeneration
     | ServerMetadata
     | StreamError

@@ -117,6 +117,9 @@ class V1View:
         """Encodes lazily: a chunk that nobody asks for is not made."""
         return (item.data for item in self._items(batch))
 
+    def encode_delay(self, delay: side_events.StoreDelayed) -> bytes:
+        return self._encode_frame(_side_event(delay))
+
     def encode_items(self, batch: Sequence[Stamped]) -> list[Item]:
         return list(self._items(batch))
 

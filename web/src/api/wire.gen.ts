@@ -1521,6 +1521,7 @@ export type SideEvent =
 	| InputMessage
 	| MessageMarker
 	| AnswerDelayed
+	| StoreDelayed
 	| TitleGeneration
 	| ServerMetadata
 	| StreamError
@@ -1606,6 +1607,12 @@ export interface Stop {
 export interface StorageUse {
 	used_bytes: number;
 	limit_bytes: number | null;
+}
+
+export interface StoreDelayed {
+	type: 'store_delayed';
+	code: string;
+	message: string;
 }
 
 export interface StreamComplete {

@@ -23,6 +23,7 @@ from hitsend.client import (
     FormAsked,
     Retrying,
     Started,
+    StoreDelayed,
     TextAdded,
     TextReplaced,
     Update,
@@ -84,7 +85,9 @@ class AnswerView:
         elif isinstance(update, TextReplaced):
             drawing.add(f"\n\n*What is above arrived damaged. It says:*\n\n{update.text}")
         elif isinstance(update, Retrying) and update.num_tries >= MIN_SHOWN_TRIES:
-            drawing.wait(f"reconnecting… {update.problem}")
+            drawing.wait(f"trying again… {update.problem}")
+        elif isinstance(update, StoreDelayed):
+            drawing.wait(update.message)
 
     async def _ask(
         self, asked: ApprovalAsked | FormAsked, drawing: MarkdownStream, ahead: LookAhead

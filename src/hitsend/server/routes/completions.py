@@ -24,7 +24,7 @@ from hitsend.events import (
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.edge.until_disconnect import run_until_disconnect
 from hitsend.server.turns.start import read_idempotency_key, start_once
-from hitsend.server.turns.stream import stream_turn
+from hitsend.server.turns.stream import Heartbeat, stream_turn
 from hitsend.wire.openai import ChunkView, build_completion, build_model_list
 from hitsend.wire.openai_request import CompletionRequest, name_given_field, parse_completion
 from hitsend.wire.problem import error_from_failure
@@ -50,7 +50,8 @@ async def create_completion(call: Call) -> Response:
         beginning = await run_until_disconnect(call.request, _read_beginning(batches))
         has_ended = any(is_end(stamped.event) for stamped in beginning)
         opening = view.encode(beginning)
-        return stream_turn(view, batches, dict(headers), heartbeat_s, opening, has_ended=has_ended)
+        heartbeat = Heartbeat.of(call.app.services.settings, call.app.runner)
+        return stream_turn(view, batches, dict(headers), heartbeat, opening, has_ended=has_ended)
     log = await run_until_disconnect(call.request, _collect(batches))
     return json_response(build_completion(log, parsed.num_logprobs), headers=dict(headers))
 

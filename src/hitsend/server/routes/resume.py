@@ -20,7 +20,7 @@ from hitsend.server.turns.resume import (
     verify_resume_token,
 )
 from hitsend.server.turns.start import CONDUIT
-from hitsend.server.turns.stream import stream_turn
+from hitsend.server.turns.stream import Heartbeat, stream_turn
 from hitsend.store.turns import turn_not_found
 from hitsend.wire import v1
 
@@ -112,9 +112,13 @@ async def _stream_response(call: Call, stream: ResumedStream) -> Response:
     opening = await asyncio.to_thread(v1.encode_opening, stream.opening, stream.token)
     headers = {"x-turn-exchange-id": stream.turn.turn_id}
     has_ended = stream.turn.finished_at is not None
-    heartbeat_s = call.app.services.settings.heartbeat_s
     return stream_turn(
-        stream.view, stream.batches, headers, heartbeat_s, opening, has_ended=has_ended
+        stream.view,
+        stream.batches,
+        headers,
+        Heartbeat.of(call.app.services.settings, call.app.runner),
+        opening,
+        has_ended=has_ended,
     )
 
 

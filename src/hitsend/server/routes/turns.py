@@ -8,7 +8,7 @@ from starlette.responses import Response
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.turns.resume import sign_resume_token
 from hitsend.server.turns.start import CONDUIT, parse_body, read_idempotency_key, start_once
-from hitsend.server.turns.stream import View, stream_turn
+from hitsend.server.turns.stream import Heartbeat, View, stream_turn
 from hitsend.wire.full_messages import FullMessageView
 from hitsend.wire.responses import TurnLog
 from hitsend.wire.send import SendBody
@@ -33,7 +33,8 @@ async def send_message(call: Call) -> Response:
     is_v1 = "v1" in body.supported_encodings
     view: View = V1View(settings.pad, token) if is_v1 else FullMessageView()
     ids = {"x-turn-exchange-id": turn.turn_id, CONDUIT: token.token}
-    return stream_turn(view, batches, {**ids, **headers}, settings.heartbeat_s)
+    heartbeat = Heartbeat.of(settings, app.runner)
+    return stream_turn(view, batches, {**ids, **headers}, heartbeat)
 
 
 @endpoint("POST", "/backend-api/stop_conversation", Access.CHAT)

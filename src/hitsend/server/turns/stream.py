@@ -7,17 +7,20 @@ turn belongs to the runner.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from hitsend.errors import StoreDown
+from hitsend.errors import DatabaseDamaged, DiskFull, StoreDown
 from hitsend.events import Stamped, is_end
+from hitsend.runner import Runner
+from hitsend.settings import Settings
 from hitsend.sse import DONE, encode_heartbeat
 from hitsend.store import Store
+from hitsend.wire.side_events import StoreDelayed
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,9 @@ class View(Protocol):
     def encode(self, batch: Sequence[Stamped]) -> bytes: ...
 
     def encode_chunks(self, batch: Sequence[Stamped]) -> Iterable[bytes]: ...
+
+    def encode_delay(self, delay: StoreDelayed) -> bytes:
+        """Empty in formats that have only comments for it."""
 
 
 class OpenStreams:
@@ -125,19 +131,47 @@ class TurnStream(RevocableStream):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+class Heartbeat(NamedTuple):
+    interval_s: float
+    find_problem: Callable[[], StoreDown | None]
+    """Why answers cannot be stored, and wait."""
+
+    @classmethod
+    def of(cls, settings: Settings, runner: Runner) -> "Heartbeat":
+        return cls(settings.heartbeat_s, lambda: runner.store_problem)
+
+    def encode(self, view: View) -> bytes:
+        delay = describe_delay(self.find_problem())
+        comment = encode_heartbeat(int(time.time() * 1000), delay.message if delay else "")
+        return comment + view.encode_delay(delay) if delay else comment
+
+
+def describe_delay(problem: StoreDown | None) -> StoreDelayed | None:
+    match problem:
+        case None:
+            return None
+        case DiskFull():
+            sentence = "The server's disk is full. The answer waits until there is room."
+        case DatabaseDamaged():
+            sentence = "The server's database is damaged. The answer waits."
+        case _:
+            sentence = "The server cannot save anything right now. The answer waits."
+    return StoreDelayed(problem.code, sentence)
+
+
 def stream_turn(
     view: View,
     batches: AsyncGenerator[Sequence[Stamped], None],
     headers: dict[str, str],
-    heartbeat_s: float,
+    heartbeat: Heartbeat,
     opening: bytes = b"",
     *,
     has_ended: bool = False,
 ) -> TurnStream:
-    """An empty batch sends a heartbeat, and so do batches that encode to nothing for `heartbeat_s`.
+    """An empty batch sends a heartbeat, and so do batches that encode to nothing for its interval.
     `has_ended`: the end of the turn may lie before the first batch."""
     return TurnStream(
-        _encode(view, batches, heartbeat_s, opening, has_ended),
+        _encode(view, batches, heartbeat, opening, has_ended),
         media_type="text/event-stream",
         headers=HEADERS | headers,
     )
@@ -146,7 +180,7 @@ def stream_turn(
 async def _encode(
     view: View,
     batches: AsyncGenerator[Sequence[Stamped], None],
-    heartbeat_s: float,
+    heartbeat: Heartbeat,
     opening: bytes,
     has_ended: bool,
 ) -> AsyncGenerator[bytes, None]:
@@ -161,9 +195,9 @@ async def _encode(
                 yield chunk
                 if len(chunk) >= CHUNK_BYTES:
                     await asyncio.sleep(0)  # a reader far behind must not block the others
-            if not batch or time.monotonic() - silent_since >= heartbeat_s:
+            if not batch or time.monotonic() - silent_since >= heartbeat.interval_s:
                 silent_since = time.monotonic()
-                yield encode_heartbeat(int(time.time() * 1000))
+                yield heartbeat.encode(view)
     if has_ended:  # without the end the log broke off, and the reader has to resume
         yield DONE
 
