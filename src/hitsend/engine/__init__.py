@@ -32,7 +32,7 @@ from hitsend.engine.remote.engine import RemoteEngine
 from hitsend.engine.scripted.engine import ScriptedEngine
 from hitsend.engine.scripted.script import Script
 from hitsend.engine.tool_calls import Piece, ToolCallParser
-from hitsend.engine.tool_listing import describe_for_search
+from hitsend.engine.tool_weights import Request, compared_texts, split_requests, weigh
 
 __all__ = [
     "Catalogue",
@@ -56,13 +56,16 @@ __all__ = [
     "Prompt",
     "Prefilled",
     "RemoteEngine",
+    "Request",
     "Script",
     "ScriptedEngine",
     "EngineState",
     "ToolCallParser",
     "WordHashes",
     "beam_unsupported",
-    "describe_for_search",
+    "compared_texts",
     "end_early",
     "fall_back_to_sampling",
+    "split_requests",
+    "weigh",
 ]

@@ -101,8 +101,9 @@ class CallGuide(msgspec.Struct, frozen=True):
     """What the person and the tools said: arguments come from it."""
     reply: str
     """The name by which the model chooses to answer in words."""
-    relevance: tuple[float, ...] = ()
-    """How close each of the prompt's tools is to the question. Empty if that is not known."""
+    weights: tuple[float, ...] = ()
+    """What is added, in logits, to each of the prompt's tools, and to the reply. Empty if nothing
+    is known (`tool_weights`)."""
 
 
 class Prompt(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import msgspec
 
-from hitsend.engine.tool_listing import describe_for_search, read_parameters
+from hitsend.engine.tool_listing import read_parameters
 from hitsend.messages import Tool
 
 WORD = re.compile(r"[^\W_]+")
@@ -21,6 +21,13 @@ STEM_CHARS = 4
 """Words that begin alike count as the same: `paint` and `painting`, `Prag` and `Prague`."""
 MIN_SHARE = 0.8
 """Of the words of a call, so many have to be in the conversation."""
+NUMBER_WORDS = {
+    "1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven",
+    "8": "eight", "9": "nine", "10": "ten", "12": "twelve", "15": "fifteen", "20": "twenty",
+    "30": "thirty", "90": "ninety", "100": "hundred",
+}  # fmt: skip
+KNOWN = ("today", "now")
+"""Nobody has to say them."""
 MAX_CHARS = 200
 """A longer argument is a text or a program, which the model composes."""
 
@@ -54,7 +61,9 @@ class Said:
 
     def has_word(self, word: str) -> bool:
         if _has_digit(word):
-            return bool({word.lstrip("0"), _on_twelve_hours(word)} & self._numbers)
+            number = word.lstrip("0")
+            is_written = NUMBER_WORDS.get(number, "-") in self._words
+            return is_written or bool({number, _on_twelve_hours(word)} & {"", *self._numbers})
         return word in self._words or (len(word) >= STEM_CHARS and word[:STEM_CHARS] in self._stems)
 
 
@@ -66,7 +75,7 @@ def is_grounded(tool: Tool, arguments: Mapping[str, object], said: Said) -> bool
         for one in read_parameters(tool)
         if one.is_required and one.name in arguments and "enum" not in one.schema
     ]
-    description = fold(describe_for_search(tool) + tool.parameters)
+    description = _describe(tool)
     if any(_has_digit(text) and _is_copied(text, description, said) for text in texts):
         return False
     words = [word for text in texts if len(text) <= MAX_CHARS for word in _telling_words(text)]
@@ -78,18 +87,33 @@ def is_grounded(tool: Tool, arguments: Mapping[str, object], said: Said) -> bool
 def drop_copied(tool: Tool, arguments: Mapping[str, object], said: Said) -> dict[str, object]:
     """Leaves out optional arguments that are empty, or were copied from the tool's description."""
     required = {one.name for one in read_parameters(tool) if one.is_required}
-    description = fold(describe_for_search(tool) + tool.parameters)
+    description = _describe(tool)
     return {
         name: value
         for name, value in arguments.items()
-        if name in required or not _is_copied(value, description, said)
+        if name in required
+        or not _is_copied(value, description, said)
+        or _has_said_numbers(value, said)
     }
+
+
+def _describe(tool: Tool) -> str:
+    return fold(f"{tool.name} {tool.description} {tool.parameters}")
 
 
 def _is_copied(value: object, description: str, said: Said) -> bool:
     if value is None or value == "":
         return True
-    return isinstance(value, str) and fold(value) in description and not said.has(value)
+    if not isinstance(value, str) or fold(value) in KNOWN:
+        return False
+    return fold(value) in description and not said.has(value)
+
+
+def _has_said_numbers(value: object, said: Said) -> bool:
+    """Whether it says in other words what was said: 15:00 for 3 pm."""
+    if not isinstance(value, str) or not _has_digit(value):
+        return False
+    return all(map(said.has_word, _telling_words(value)))
 
 
 def fold(text: str) -> str:

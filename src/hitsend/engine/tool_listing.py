@@ -4,6 +4,7 @@ A model that is guided (`llama/guided_calls`) needs no format and no JSON Schema
 calls are written under a grammar. The same tools take about half as many tokens as in a template.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -32,6 +33,10 @@ you know, call {name}:
 "Why do cats purr?" → {{"name": "{name}"}}
 "Write a haiku about rain" → {{"name": "{name}"}}
 "What is the capital of Peru?" → {{"name": "{name}"}}"""
+SHOWN_EXAMPLE, MORE_EXAMPLES = '"', "Also: "
+"""The lines of a description that give examples begin so: what somebody says, in quotes. After one
+the arguments may follow. More of them, in one line, are only compared with messages."""
+QUOTED = re.compile(r'"([^"\n]+)"')
 NESTED = ("properties", "items", "anyOf", "oneOf", "allOf", "$ref")
 
 
@@ -79,12 +84,23 @@ def read_schema(tool: Tool) -> Schema:
 
 
 def describe_for_search(tool: Tool) -> str:
-    """Returns the text by which a tool is found."""
-    return f"{tool.name.replace('_', ' ')}: {tool.description}"
+    """Returns the text by which a tool is found, without its examples."""
+    lines = _lines_without(tool, SHOWN_EXAMPLE, MORE_EXAMPLES)
+    return f"{tool.name.replace('_', ' ')}: {lines}"
+
+
+def read_examples(tool: Tool) -> list[str]:
+    """Returns what people say when they want the tool, as its description has it."""
+    return [one for one in QUOTED.findall(tool.description) if " " in one.strip()]
+
+
+def _lines_without(tool: Tool, *beginnings: str) -> str:
+    lines = tool.description.splitlines()
+    return "\n".join(line for line in lines if not line.startswith(beginnings))
 
 
 def _describe(tool: Tool) -> Iterator[str]:
-    yield f"{tool.name}: {tool.description}"
+    yield f"{tool.name}: {_lines_without(tool, MORE_EXAMPLES)}"
     for one in read_parameters(tool):
         optional = "" if one.is_required else ", optional"
         description = one.schema.get("description")

@@ -8,9 +8,10 @@ from msgspec import UNSET
 
 from hitsend.context.recall import Recall
 from hitsend.context.window import Context, Cut, count_sections, narrow_cut
-from hitsend.engine import Engine, Prompt, describe_for_search
+from hitsend.engine import Engine, Prompt, Request, compared_texts, split_requests, weigh
 from hitsend.errors import PromptTooLong
 from hitsend.events import ContextBuilt, PromptEncoded, Section
+from hitsend.messages import Tool, ToolCall
 from hitsend.send import Turn
 from hitsend.tools import HostedTool
 
@@ -41,16 +42,35 @@ async def encode_prompt(
         return prompt
     if any(not tool.spec.description for tool in tools):
         return msgspec.structs.replace(prompt, guide=None)
-    texts = [describe_for_search(tool) for tool in prompt.tools]
-    relevance = await recall.compare(_question(context), texts) if recall else ()
-    guide = msgspec.structs.replace(prompt.guide, relevance=tuple(relevance))
+    said = "\n".join(prompt.guide.said)
+    weights = await _weigh_tools(context, prompt.tools, said, recall) if recall else ()
+    guide = msgspec.structs.replace(prompt.guide, weights=weights)
     return msgspec.structs.replace(prompt, guide=guide)
 
 
-def _question(context: Context) -> str:
-    """What the person wrote last."""
-    asked = (message for message in reversed(context.messages) if message.role == "user")
-    return next((message.own_text or message.text for message in asked), "")
+async def _weigh_tools(
+    context: Context, tools: Sequence[Tool], said: str, recall: Recall
+) -> tuple[float, ...]:
+    """Compares each thing that the person asked for with the tools."""
+    question, called = _question(context)
+    texts = compared_texts(tools)
+    parts = split_requests(question)
+    wholes = [question] if len(parts) == 1 else [question, *parts]
+    compared = [await recall.compare(text, texts) for text in wholes]
+    if not all(compared):
+        return ()
+    requests = [Request(*one) for one in zip(wholes, compared, strict=True)]
+    return weigh(tools, requests[0], requests[1:] or requests, said, called)
+
+
+def _question(context: Context) -> tuple[str, list[str]]:
+    """What the person wrote last, and the tools that the answer to it has called."""
+    called: list[str] = []
+    for message in reversed(context.messages):
+        if message.role == "user":
+            return message.own_text or message.text, called[::-1]
+        called += [part.tool for part in reversed(message.parts) if isinstance(part, ToolCall)]
+    return "", []
 
 
 def cut_to_fit(context: Context, prompt: Prompt, turn: Turn) -> Cut | None:

@@ -18,8 +18,13 @@ Expression = Annotated[str, Meta(max_length=MAX_CHARS, description="What to work
 @hosted_tool("calculator")
 async def calculate(call: Call, *, expression: Expression) -> str:
     """Works out arithmetic, percentages, powers, roots, functions and unit conversions exactly.
-    It knows the units: 12 miles in km; 5 ft 3 in in cm; 20 C in F; 90 km/h * 20 min.
-    Other examples: 1234.5 * 67; 15% of 80; sqrt(2) ^ 3."""
+    It knows the units: 5 ft 3 in in cm; 20 C in F; 90 km/h * 20 min.
+    "What is 15% of 80?" expression=15% of 80
+    "How many km are 12 miles?" expression=12 miles in km
+    "Split 96.40 between four people." expression=96.40 / 4
+    Also: "What is 17 times 23?", "Convert 70 kg to pounds", "What is the square root of 200?"
+    Also: "Add 19.99 and 4.50", "What do six cost at 2.30 each?"
+    """
     shown = " ".join(expression.split())
     if len(shown) > MAX_SHOWN_CHARS:
         shown = shown[: MAX_SHOWN_CHARS - 1] + "…"

@@ -35,8 +35,12 @@ def make_calculate_date(now: Clock = time.time) -> HostedTool:
     @hosted_tool("time")
     async def calculate_date(call: Call, *, date: Day, add: Added = "", until: Until = "") -> str:
         """Tells the weekday of a date, adds time to it, or counts the days to another date.
-        Days from 3 May to 9 June: date=3 May, until=9 June. Age: date=1990-05-17, until=today.
-        Three weeks after 3 May: date=3 May, add=3 weeks."""
+        "Which weekday is 3 May 2027?" date=3 May 2027
+        "How many days from 1 March to 9 June?" date=1 March, until=9 June
+        "Which date is 40 days before 4 April?" date=4 April, add=-40 days
+        "How old is someone born on 17 May 1990?" date=17 May 1990, until=today
+        Also: "What date is three weeks from now?", "How many days until my birthday on 5 July?"
+        """
         today = datetime.fromtimestamp(now(), zone_of(call.time_zone)).date()
         day = read_date(date, today)
         lines = []

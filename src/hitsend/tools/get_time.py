@@ -33,7 +33,11 @@ def make_get_time(now: Clock = time.time) -> HostedTool:
         call: Call, *, place: Where = "", time: When = "", from_place: Origin = ""
     ) -> str:
         """Tells the date and time now in a place, or converts a time between places.
-        15:00 of Tokyo in Berlin: place=Berlin, time=15:00, from_place=Tokyo."""
+        "What time is it in Lisbon?" place=Lisbon
+        "It is 3 pm in Rome. What time is it in Boston?" place=Boston, time=15:00, from_place=Rome
+        Also: "What time is it?", "Which day is it today?", "Is it morning or night in Dubai?"
+        Also: "How late is it?"
+        """
         own = zone_of(call.time_zone)
         wanted = find_place(place) if place.strip() else Place("", (own,))
         utc_now = datetime.fromtimestamp(now(), UTC)

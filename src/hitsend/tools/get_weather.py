@@ -183,7 +183,11 @@ def build_weather_tool(settings: Settings, egress: Egress) -> HostedTool | None:
     async def get_weather(
         call: Call, *, place: Where, days: Days = 3, units: UnitSystem = "metric"
     ) -> str:
-        """Tells the weather now and the forecast for the next days. Example: place=Berlin."""
+        """Tells the weather now and the forecast for the next days.
+        "Will it rain in Milan tomorrow?" place=Milan
+        Also: "How is the weather in Dublin?", "Is it cold in Kyiv?"
+        Also: "Do I need a coat in Prague?", "Forecast for Perth this week"
+        """
         found = await find_place(place)
         forecast = await fetch_forecast(found, days, units)
         return _write_forecast(found, forecast, units, weather_url.host)

@@ -30,7 +30,12 @@ def build_search_conversations(finder: ConversationFinder, citations: Citations)
     @hosted_tool("conversations", is_untrusted=True)
     async def search_conversations(call: Call, *, query: Query, count: Count = 5) -> CallResult:
         """Searches the person's earlier conversations with you, by words and by meaning. Use it
-        when they speak of something that was said before. Cite by number, such as [1]."""
+        when they speak of something that was said before. Cite by number, such as [1].
+        "Which book did you recommend to me?" query=book recommend
+        Also: "What did we talk about last week?", "Find the chat about my garden"
+        Also: "When did I tell you about my knee?"
+        Also: "Look in our earlier conversations for the cake recipe"
+        """
         found = await finder.find(
             call.user_id, call.key_id, query, except_id=call.conversation_id, limit=count
         )

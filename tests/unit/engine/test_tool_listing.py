@@ -1,6 +1,12 @@
 """Tools in few words."""
 
-from hitsend.engine.tool_listing import list_tools, read_parameters, reply_name
+from hitsend.engine.tool_listing import (
+    describe_for_search,
+    list_tools,
+    read_examples,
+    read_parameters,
+    reply_name,
+)
 from hitsend.messages import Tool
 
 TIMER = Tool(
@@ -33,3 +39,21 @@ def test_no_tool_has_the_name_of_the_reply() -> None:
 def test_a_schema_that_is_none_has_no_arguments() -> None:
     assert read_parameters(Tool("a", "", "3")) == []
     assert read_parameters(Tool("a", "", '{"properties": [1], "required": "x"}')) == []
+
+
+ROLL = Tool(
+    "roll_dice",
+    'Rolls a die, or "some dice".\n"Roll two dice." number=2\nAlso: "Throw a die", "dice"',
+    "{}",
+)
+
+
+def test_examples_are_what_people_say() -> None:
+    assert read_examples(ROLL) == ["some dice", "Roll two dice.", "Throw a die"]
+    assert describe_for_search(ROLL) == 'roll dice: Rolls a die, or "some dice".'
+
+
+def test_the_prompt_shows_the_examples_that_have_arguments() -> None:
+    listed = list_tools([ROLL])
+    assert '"Roll two dice." number=2' in listed
+    assert "Throw" not in listed

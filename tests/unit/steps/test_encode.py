@@ -206,15 +206,15 @@ def hosted(name: str, description: str) -> HostedTool:
     return HostedTool(spec=Tool(name, description, "{}"), feature="f", run=run_nothing)
 
 
-async def test_a_guide_knows_how_close_each_tool_is(store: Store) -> None:
+async def test_a_guide_knows_how_likely_each_tool_is(store: Store) -> None:
     recall = Recall(store, Meanings(), ExactSearch())
     tools = [hosted("set_timer", "Starts a timer."), hosted("get_weather", "Tells the weather.")]
     question = (Message("user", (Text("How is the weather?"),), "user"),)
     shown = context(0, 0, question)
     prompt = await encode_prompt(shown, turn(), GuidingEngine(), tools, recall)
     assert prompt.guide
-    timer, weather = prompt.guide.relevance
-    assert timer < weather
+    timer, weather, reply = prompt.guide.weights
+    assert timer < reply < weather
     event = context_built_event(shown, prompt, tools)
     assert event.sections[0] == Section("tools", 2, 33, 70)
 

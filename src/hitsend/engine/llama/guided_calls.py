@@ -36,10 +36,6 @@ REPLY_GRAMMAR = r"root ::= [^{<`\x20\n\t] [^\x00]*"
 """Allows any answer that does not begin as a call does: the model chose to reply."""
 MAX_CALLS = 4
 MAX_NAME_TOKENS = 32
-RELEVANCE_WEIGHT = 8.0
-"""Of a cosine similarity, in logits."""
-REPLY_RELEVANCE = 0.15
-"""The similarity at which a tool is as relevant as a reply."""
 UNLIKELY_ENDING = -3.0
 """The log probability of the rest of a name, after its first token, under which the model meant
 another name."""
@@ -117,7 +113,7 @@ class GuidedCalls:
         self._tools = {tool.name: tool for tool in prompt.tools}
         self._reply = guide.reply
         self._said = Said(guide.said)
-        self._relevance = dict(zip(self._tools, guide.relevance, strict=False))
+        self._weights = dict(zip((*self._tools, guide.reply), guide.weights, strict=False))
         self._num_left = num_max_tokens
         self._usage = Usage()
         self._started_at = time.perf_counter()
@@ -280,15 +276,13 @@ class GuidedCalls:
     async def _bias(self, names: Sequence[str]) -> tuple[Bias, ...]:
         """Adds the weight of each name to its tokens. Names that begin alike share that of the
         best, and the first token that differs takes the rest away."""
-        if not self._relevance:
+        if not self._weights:
             return ()
         weights = {await self._template.tokenize_text(name): self._weigh(name) for name in names}
         return tuple(spread_weights(weights).items())
 
     def _weigh(self, name: str) -> float:
-        if not self._relevance:
-            return 0.0
-        return RELEVANCE_WEIGHT * self._relevance.get(name, REPLY_RELEVANCE)
+        return self._weights.get(name, 0.0)
 
     def _count(self, finished: Finished) -> None:
         used = finished.usage

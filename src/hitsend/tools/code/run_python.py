@@ -21,7 +21,11 @@ log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
 Runs Python and returns what it prints, and the value of its last expression. Variables stay for \
-the next run in this conversation. Use it for arithmetic, counting, dates, sorting, text and data. \
+the next run in this conversation. Use it for counting, sorting, text and data. \
+"""
+EXAMPLES = """
+Also: "Run this code: print(1 + 1)", "Use Python to sort these names"
+Also: "Execute a program that prints the first ten squares", "Count the vowels with a script"
 """
 STOP_S = 10.0
 """For a program to be stopped, beyond the time it may run."""
@@ -97,6 +101,6 @@ def build_run_python(runner: CodeRunner) -> HostedTool:
         files = await call.read_attached_files()
         return await runner.run(owner, code, call.report, call.time_zone, files)
 
-    run_python.__doc__ = DESCRIPTION + runner.sandbox.description
+    run_python.__doc__ = DESCRIPTION + runner.sandbox.description + EXAMPLES
     timeout_s = runner.wait_s + runner.limits.time_s + STOP_S
     return hosted_tool("code", timeout_s=timeout_s)(run_python)

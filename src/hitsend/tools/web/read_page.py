@@ -107,7 +107,11 @@ def build_read_page(
     async def read_page(
         call: Call, *, url: Address, part: Part = 1, links: Links = False
     ) -> CallResult:
-        """Reads a web page. Cite what you use by its number, such as [1]."""
+        """Reads a web page. Cite what you use by its number, such as [1].
+        "Summarise https://example.com/post for me." url=https://example.com/post
+        Also: "What does the page https://example.com/prices say?"
+        Also: "Open this link and tell me what it is about"
+        """
         trail = trails.of(call)
         wanted = find_url(url, call, citations)
         check_origin(wanted, call, trail)

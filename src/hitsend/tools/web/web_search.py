@@ -21,7 +21,12 @@ def build_web_search(provider: SearchProvider, trails: Trails, citations: Citati
     @hosted_tool("web", is_untrusted=True)
     async def web_search(call: Call, *, query: Query, count: Count = 5) -> CallResult:
         """Searches the web, for news, facts and pages that you do not know. Cite what you use by
-        its number, such as [1]. A result shows only some lines of its page."""
+        its number, such as [1]. A result shows only some lines of its page.
+        "How much does the new iPhone cost?" query=new iPhone cost
+        Also: "Search the web for train tickets", "What is in the news today?"
+        Also: "Who won the game yesterday?", "Which films are in the cinema this week?"
+        Also: "What is the current version of Python?", "Look up when the zoo opens online"
+        """
         trail = trails.of(call)
         trail.count_request()
         found = await provider.search(query, count)

@@ -54,10 +54,10 @@ class Model:
 
 
 async def run_calls(
-    model: Model, question: str, rules: AnswerRules | None = None, relevance: Sequence[float] = ()
+    model: Model, question: str, rules: AnswerRules | None = None, weights: Sequence[float] = ()
 ) -> list[GenerationStep]:
     messages = [Message("user", (Text(question),), "user")]
-    guide = msgspec.structs.replace(build_guide(messages, TOOLS), relevance=tuple(relevance))
+    guide = msgspec.structs.replace(build_guide(messages, TOOLS), weights=tuple(weights))
     prompt = Prompt(
         "m", 1, 99, True, (), (65,), tools=TOOLS, rules=rules or AnswerRules(), guide=guide
     )
@@ -176,12 +176,13 @@ async def test_special_tokens_in_arguments_stay_text() -> None:
     assert ord("#") in model.requests[2].prompt
 
 
-async def test_tools_close_to_the_question_are_likelier() -> None:
+async def test_the_weights_of_the_tools_and_of_the_reply_are_added() -> None:
     model = Model('reply"')
-    await run_calls(model, "Hello", relevance=[0.5, 0.25, 0.0])
+    await run_calls(model, "Hello", weights=[4.0, 2.0, 0.0, 3.0])
     bias = dict(model.requests[0].logit_bias)
-    assert bias[ord("g")] > 0
-    assert bias[ord("w")] < 0
+    assert bias[ord("g")] == 4
+    assert bias[ord("w")] == -2
+    assert bias[ord("r")] == 3
 
 
 def test_the_bias_of_a_name_is_its_weight() -> None:
