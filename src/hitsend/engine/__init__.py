@@ -32,7 +32,14 @@ from hitsend.engine.remote.engine import RemoteEngine
 from hitsend.engine.scripted.engine import ScriptedEngine
 from hitsend.engine.scripted.script import Script
 from hitsend.engine.tool_calls import Piece, ToolCallParser
-from hitsend.engine.tool_weights import Request, compared_texts, split_requests, weigh
+from hitsend.engine.tool_listing import describe_tool
+from hitsend.engine.tool_weights import (
+    Request,
+    compare_with_tools,
+    compared_texts,
+    split_requests,
+    weigh,
+)
 
 __all__ = [
     "Catalogue",
@@ -63,7 +70,9 @@ __all__ = [
     "ToolCallParser",
     "WordHashes",
     "beam_unsupported",
+    "compare_with_tools",
     "compared_texts",
+    "describe_tool",
     "end_early",
     "fall_back_to_sampling",
     "split_requests",

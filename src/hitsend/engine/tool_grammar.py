@@ -17,6 +17,7 @@ MAX_DEPTH, MAX_RULES = 8, 400
 """Beyond them a value may be any JSON."""
 COMMON = r"""
 string ::= "\"" char* "\""
+text ::= "\"" char+ "\""
 char ::= [^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})
 integer ::= "-"? ("0" | [1-9] [0-9]{0,14})
 number ::= integer ("." [0-9]{1,14})?
@@ -67,14 +68,14 @@ class _Rules:
         self._depth = 0
 
     def object(self, names: Sequence[str], schema: Schema) -> str:
-        """Required members come first: after them any others, in order."""
+        """Required members come first: after them any others, in order. A required string says
+        something."""
         members = _mapping(schema.get("properties"))
         required = [name for name in names if name in _sequence(schema.get("required"))]
         optional = [name for name in names if name not in required]
-        pairs = {
-            name: f"{quote(_json(name) + ': ')} {self.value(_mapping(members[name]))}"
-            for name in names
-        }
+        rules = {name: self.value(_mapping(members[name])) for name in names}
+        rules |= {name: "text" for name in required if rules[name] == "string"}
+        pairs = {name: f"{quote(_json(name) + ': ')} {rules[name]}" for name in names}
         rest = [f'(", " {pairs[name]})?' for name in optional]
         if required:
             body = " ".join([' ", " '.join(pairs[name] for name in required), *rest])

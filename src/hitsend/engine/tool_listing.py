@@ -58,10 +58,15 @@ def reply_name(tools: Collection[Tool]) -> str:
 
 def list_tools(tools: Sequence[Tool]) -> str:
     name = reply_name(tools)
-    lines = [line for tool in tools for line in _describe(tool)]
+    lines = [describe_tool(tool) for tool in tools]
     return "".join(
         (HEADING, "\n".join([*lines, REPLY.format(name=name)]), EXAMPLES.format(name=name))
     )
+
+
+def describe_tool(tool: Tool) -> str:
+    """Returns a line for the tool and one for each argument."""
+    return "\n".join(_describe(tool))
 
 
 def read_parameters(tool: Tool) -> list[Parameter]:

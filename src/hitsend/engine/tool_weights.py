@@ -113,7 +113,7 @@ FITTED = Weights(
     lacks=-5.1,
     reply=3.0,
     reply_whole=19.0,
-    done=4.0,
+    done=1.0,
 )
 
 
@@ -134,6 +134,11 @@ def split_requests(message: str) -> list[str]:
 def compared_texts(tools: Sequence[Tool]) -> list[str]:
     """Returns the texts with which messages are compared."""
     return [text for tool in tools for text in _texts_of(tool)] + list(REPLIES)
+
+
+def compare_with_tools(tools: Sequence[Tool], similarities: Sequence[float]) -> list[float]:
+    """Returns how close each tool is: the best of the `similarities` to its texts."""
+    return [max(similarities[span]) for span in _find_spans(tools)]
 
 
 def weigh(

@@ -7,11 +7,12 @@ import msgspec
 from msgspec import UNSET
 
 from hitsend.context.recall import Recall
+from hitsend.context.tool_choice import select_tools, weigh_tools
 from hitsend.context.window import Context, Cut, count_sections, narrow_cut
-from hitsend.engine import Engine, Prompt, Request, compared_texts, split_requests, weigh
+from hitsend.engine import Engine, Prompt
 from hitsend.errors import PromptTooLong
 from hitsend.events import ContextBuilt, PromptEncoded, Section
-from hitsend.messages import Tool, ToolCall
+from hitsend.messages import Tool
 from hitsend.send import Turn
 from hitsend.tools import HostedTool
 
@@ -31,46 +32,24 @@ async def encode_prompt(
 ) -> Prompt:
     """Encodes the whole context, whether or not it fits. `tools` are ours; those of an API call are
     its caller's. Those without a description are told in a note, and then the model is not guided:
-    it would have to choose among the others."""
+    it would have to choose among the others. Of very many, the prompt lists those that the
+    conversation is about."""
     _check_length(context, turn)
-    send, own = turn.send, [tool.spec for tool in tools if tool.spec.description]
-    rules = send.rules
+    send, rules = turn.send, turn.send.rules
+    own: Sequence[Tool] = [tool.spec for tool in tools if tool.spec.description]
     if own and context.messages[-1].role == "tool":  # it has called, and may now answer
         rules = msgspec.structs.replace(rules, must_call=False)
+    if recall:
+        own = await select_tools(own, context.messages, turn.num_window_tokens, recall)
     prompt = await engine.encode(turn.model, context.messages, (*send.tools, *own), rules)
     if prompt.guide is None:
         return prompt
     if any(not tool.spec.description for tool in tools):
         return msgspec.structs.replace(prompt, guide=None)
     said = "\n".join(prompt.guide.said)
-    weights = await _weigh_tools(context, prompt.tools, said, recall) if recall else ()
+    weights = await weigh_tools(prompt.tools, context.messages, said, recall) if recall else ()
     guide = msgspec.structs.replace(prompt.guide, weights=weights)
     return msgspec.structs.replace(prompt, guide=guide)
-
-
-async def _weigh_tools(
-    context: Context, tools: Sequence[Tool], said: str, recall: Recall
-) -> tuple[float, ...]:
-    """Compares each thing that the person asked for with the tools."""
-    question, called = _question(context)
-    texts = compared_texts(tools)
-    parts = split_requests(question)
-    wholes = [question] if len(parts) == 1 else [question, *parts]
-    compared = [await recall.compare(text, texts) for text in wholes]
-    if not all(compared):
-        return ()
-    requests = [Request(*one) for one in zip(wholes, compared, strict=True)]
-    return weigh(tools, requests[0], requests[1:] or requests, said, called)
-
-
-def _question(context: Context) -> tuple[str, list[str]]:
-    """What the person wrote last, and the tools that the answer to it has called."""
-    called: list[str] = []
-    for message in reversed(context.messages):
-        if message.role == "user":
-            return message.own_text or message.text, called[::-1]
-        called += [part.tool for part in reversed(message.parts) if isinstance(part, ToolCall)]
-    return "", []
 
 
 def cut_to_fit(context: Context, prompt: Prompt, turn: Turn) -> Cut | None:

@@ -22,8 +22,9 @@ async def calculate(call: Call, *, expression: Expression) -> str:
     "What is 15% of 80?" expression=15% of 80
     "How many km are 12 miles?" expression=12 miles in km
     "Split 96.40 between four people." expression=96.40 / 4
+    "What do 6 books cost at 2.30 each?" expression=6 * 2.30
     Also: "What is 17 times 23?", "Convert 70 kg to pounds", "What is the square root of 200?"
-    Also: "Add 19.99 and 4.50", "What do six cost at 2.30 each?"
+    Also: "Add 19.99 and 4.50"
     """
     shown = " ".join(expression.split())
     if len(shown) > MAX_SHOWN_CHARS:

@@ -37,9 +37,10 @@ def make_calculate_date(now: Clock = time.time) -> HostedTool:
         """Tells the weekday of a date, adds time to it, or counts the days to another date.
         "Which weekday is 3 May 2027?" date=3 May 2027
         "How many days from 1 March to 9 June?" date=1 March, until=9 June
+        "How many days until New Year?" date=today, until=New Year
         "Which date is 40 days before 4 April?" date=4 April, add=-40 days
         "How old is someone born on 17 May 1990?" date=17 May 1990, until=today
-        Also: "What date is three weeks from now?", "How many days until my birthday on 5 July?"
+        Also: "What date is three weeks from now?"
         """
         today = datetime.fromtimestamp(now(), zone_of(call.time_zone)).date()
         day = read_date(date, today)

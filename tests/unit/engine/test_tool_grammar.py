@@ -113,6 +113,11 @@ def test_required_arguments_come_first_and_others_may_follow() -> None:
     assert allows(EVENT, {"title": "Yoga", "kind": 'say "é"'})
 
 
+def test_a_required_text_says_something() -> None:
+    assert not allows(EVENT, {"title": ""})
+    assert allows(tool({"title": {"type": "string"}}), {"title": ""})
+
+
 def test_what_the_schema_does_not_describe_is_not_allowed() -> None:
     assert not allows(EVENT, {"days": 3})
     assert not allows(EVENT, {"title": 3})
