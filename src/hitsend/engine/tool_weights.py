@@ -104,6 +104,8 @@ class Weights(msgspec.Struct, frozen=True):
     """Of the similarity of the message to the closest of the `REPLIES`."""
     done: float
     """Of a reply if the answer has called a tool for each part of the message."""
+    undone: float
+    """Of a reply if it has not."""
 
 
 FITTED = Weights(
@@ -114,6 +116,7 @@ FITTED = Weights(
     reply=3.0,
     reply_whole=19.0,
     done=1.0,
+    undone=-2.0,
 )
 
 
@@ -159,16 +162,18 @@ def weigh(
             left.remove(max(left, key=lambda one: max(one.similarities[span])))
     if not left:
         return (*(0.0 for _ in tools), weights.done)
+    text, reply = whole.text, weights.reply
     if called:
-        whole = max(left, key=lambda one: len(one.text))
+        whole, text = max(left, key=lambda one: len(one.text)), said
+        reply += weights.undone
     found = [
         weights.whole * max(whole.similarities[spans[tool.name]])
         + weights.first * max(left[0].similarities[spans[tool.name]])
-        + _weigh_needs(tool, whole.text, said, weights)
+        + _weigh_needs(tool, text, said, weights)
         for tool in tools
     ]
     replies = whole.similarities[-len(REPLIES) :]
-    return (*found, weights.reply + weights.reply_whole * max(replies))
+    return (*found, reply + weights.reply_whole * max(replies))
 
 
 def _find_spans(tools: Sequence[Tool]) -> Iterator[slice]:
