@@ -162,14 +162,14 @@ def weigh(
             left.remove(max(left, key=lambda one: max(one.similarities[span])))
     if not left:
         return (*(0.0 for _ in tools), weights.done)
-    text, reply = whole.text, weights.reply
+    reply, shown = weights.reply, whole.text
     if called:
-        whole, text = max(left, key=lambda one: len(one.text)), said
+        whole, shown = max(left, key=lambda one: len(one.text)), said
         reply += weights.undone
     found = [
         weights.whole * max(whole.similarities[spans[tool.name]])
         + weights.first * max(left[0].similarities[spans[tool.name]])
-        + _weigh_needs(tool, text, said, weights)
+        + _weigh_needs(tool, whole.text if tool.name in called else shown, said, weights)
         for tool in tools
     ]
     replies = whole.similarities[-len(REPLIES) :]
