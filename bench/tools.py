@@ -399,7 +399,7 @@ async def run(args: argparse.Namespace, weights: Path) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--set", choices=("test", "tuning"), default="test")
+    parser.add_argument("--set", choices=("test", "tuning", "fitting"), default="test")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--limit", type=int, default=None, help="so many prompts of each kind")
     parser.add_argument("--every", type=int, default=1, help="each second, or third prompt")

@@ -41,9 +41,10 @@ async def select_tools(
 
 async def weigh_tools(
     tools: Sequence[Tool], messages: Sequence[Message], said: str, recall: Recall
-) -> tuple[float, ...]:
-    """Compares each thing that the person asked for with the tools. Returns nothing where meanings
-    cannot be compared."""
+) -> Sequence[tuple[float, ...]]:
+    """Compares each thing that the person asked for with the tools. Returns the weights of the next
+    call, and those after a call of each tool if several things were asked for. Returns nothing
+    where meanings cannot be compared."""
     question, called = _read_question(messages)
     texts = compared_texts(tools)
     parts = split_requests(question)
@@ -52,7 +53,8 @@ async def weigh_tools(
     if not all(compared):
         return ()
     whole, *others = [Request(*one) for one in zip(asked, compared, strict=True)]
-    return weigh(tools, whole, others or [whole], said, called)
+    nexts = [[tool.name] for tool in tools] if others else []
+    return [weigh(tools, whole, others or [whole], said, [*called, *more]) for more in ([], *nexts)]
 
 
 def _read_question(messages: Sequence[Message]) -> tuple[str, list[str]]:

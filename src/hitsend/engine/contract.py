@@ -101,9 +101,13 @@ class CallGuide(msgspec.Struct, frozen=True):
     """What the person and the tools said: arguments come from it."""
     reply: str
     """The name by which the model chooses to answer in words."""
+    num_requests: int = 1
+    """How many things the question asks for that do not depend on each other."""
     weights: tuple[float, ...] = ()
     """What is added, in logits, to each of the prompt's tools, and to the reply. Empty if nothing
     is known (`tool_weights`)."""
+    weights_after: tuple[tuple[float, ...], ...] = ()
+    """The weights once each of the tools has been called. Empty if one thing was asked for."""
 
 
 class Prompt(msgspec.Struct, frozen=True):

@@ -32,7 +32,8 @@ from hitsend.messages import (
 )
 
 ANSWER_NOW = (
-    "Now answer my question in words, with this result, or call another tool if you need one."
+    "Now answer my question in words, with this result, or call another tool if you need one, with "
+    "what this result says."
 )
 
 

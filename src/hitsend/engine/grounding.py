@@ -67,13 +67,15 @@ class Said:
         return word in self._words or (len(word) >= STEM_CHARS and word[:STEM_CHARS] in self._stems)
 
 
-def is_grounded(tool: Tool, arguments: Mapping[str, object], said: Said) -> bool:
+def is_grounded(
+    tool: Tool, arguments: Mapping[str, object], said: Said, *, has_all: bool = False
+) -> bool:
     """Whether all numbers of the required arguments, and most of their words, were said, and
-    nothing is an example of the tool's description."""
+    nothing is an example of the tool's description. With `has_all`, of the optional ones too."""
     texts = [
         _text_of(arguments[one.name])
         for one in read_parameters(tool)
-        if one.is_required and one.name in arguments and "enum" not in one.schema
+        if (one.is_required or has_all) and one.name in arguments and "enum" not in one.schema
     ]
     description = _describe(tool)
     if any(_has_digit(text) and _is_copied(text, description, said) for text in texts):

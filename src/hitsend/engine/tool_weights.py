@@ -8,6 +8,7 @@ that have examples and tools that have none (`python -m bench.tool_weights`).
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import TypeAlias
 
 import msgspec
@@ -77,6 +78,12 @@ REPLIES = (
 BREAKS = re.compile(r"(?<=[.?!;])\s+|,? (?:and|then|und|dann) ")
 """Between the parts of a message that asks for several things."""
 MAX_PARTS = 4
+REFERS = re.compile(
+    r"\b(it|them|this|those|these|that(?! I\b)|the (?:result|answer|first|amount|names?|list|number)"
+    r"|es|ihn|sie|das|dies\w*)\b",
+    re.IGNORECASE,
+)
+"""In a part of a message that speaks of what another part asks for."""
 FOUND: Mapping[Need, re.Pattern[str]] = {
     "address of a page": re.compile(r"https?://|www\.", re.IGNORECASE),
     "address of a person": re.compile(r"\S@\S+\.\w"),
@@ -109,8 +116,8 @@ class Weights(msgspec.Struct, frozen=True):
 
 
 FITTED = Weights(
-    whole=10.0,
-    first=16.0,
+    whole=4.0,
+    first=22.0,
     has_address=6.4,
     lacks=-5.1,
     reply=3.0,
@@ -132,6 +139,12 @@ def split_requests(message: str) -> list[str]:
     """Returns the parts of a message, or the whole of one that has no parts of two words."""
     parts = [part for part in BREAKS.split(message) if len(part.split()) > 1]
     return parts[:MAX_PARTS] or [message]
+
+
+def count_requests(message: str) -> int:
+    """Returns how many things a message asks for before one that needs the result of another."""
+    _, *others = split_requests(message)
+    return 1 + len(list(takewhile(lambda part: not REFERS.search(part), others)))
 
 
 def compared_texts(tools: Sequence[Tool]) -> list[str]:

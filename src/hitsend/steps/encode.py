@@ -47,8 +47,11 @@ async def encode_prompt(
     if any(not tool.spec.description for tool in tools):
         return msgspec.structs.replace(prompt, guide=None)
     said = "\n".join(prompt.guide.said)
-    weights = await weigh_tools(prompt.tools, context.messages, said, recall) if recall else ()
-    guide = msgspec.structs.replace(prompt.guide, weights=weights)
+    found = await weigh_tools(prompt.tools, context.messages, said, recall) if recall else ()
+    if not found:
+        return prompt
+    weights, *after = found
+    guide = msgspec.structs.replace(prompt.guide, weights=weights, weights_after=tuple(after))
     return msgspec.structs.replace(prompt, guide=guide)
 
 

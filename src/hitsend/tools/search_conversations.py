@@ -34,7 +34,7 @@ def build_search_conversations(finder: ConversationFinder, citations: Citations)
         "Which book did you recommend to me?" query=book recommend
         Also: "What did we talk about last week?", "Find the chat about my garden"
         Also: "When did I tell you about my knee?"
-        Also: "Look in our earlier conversations for the cake recipe"
+        Also: "Look in our earlier conversations for my size"
         """
         found = await finder.find(
             call.user_id, call.key_id, query, except_id=call.conversation_id, limit=count

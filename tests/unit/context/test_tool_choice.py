@@ -94,7 +94,17 @@ async def test_a_reply_is_due_after_the_only_call_that_was_asked_for(store: Stor
         Message("assistant", (ToolCall("1", "find_boats_0", "{}"),)),
         Message("tool", (ToolResult("1", "None"),), "tool"),
     ]
-    before = await weigh_tools(MANY, messages[:1], "", recall(store))
-    after = await weigh_tools(MANY, messages, "", recall(store))
+    (before,) = await weigh_tools(MANY, messages[:1], "", recall(store))
+    (after,) = await weigh_tools(MANY, messages, "", recall(store))
     assert max(before) == before[0] > before[-1]
     assert max(after) == after[-1] > 0
+
+
+async def test_of_two_things_the_other_is_left_after_a_call_for_one(store: Store) -> None:
+    asking = asked("Finds boats. Finds trains.")
+    before, *after = await weigh_tools(MANY, asking, "", recall(store))
+    names = [tool.name for tool in MANY]
+    after_boats = after[names.index("find_boats_0")]
+    trains, boats = names.index("find_trains_0"), names.index("find_boats_0")
+    assert before[boats] > before[trains]
+    assert after_boats[trains] > after_boats[boats]

@@ -10,6 +10,7 @@ from hitsend.engine.tool_weights import (
     REPLIES,
     Request,
     compared_texts,
+    count_requests,
     split_requests,
     weigh,
 )
@@ -89,6 +90,19 @@ def test_what_was_said_earlier_is_there_too() -> None:
 )
 def test_a_message_has_a_part_for_each_thing_it_asks_for(message: str, parts: list[str]) -> None:
     assert split_requests(message) == parts
+
+
+@pytest.mark.parametrize(
+    ("message", "num"),
+    [
+        ("How warm is it in Oslo?", 1),
+        ("What time is it in Lima, and how is the weather there?", 2),
+        ("How warm is it in Oslo? Mail it to Ann.", 1),
+        ("Wake me at 7. Set a timer. Convert that amount.", 2),
+    ],
+)
+def test_what_refers_to_a_result_waits_for_it(message: str, num: int) -> None:
+    assert count_requests(message) == num
 
 
 SUNNY = request("How warm is it?", {"get weather: Tells the weather.": 0.6})

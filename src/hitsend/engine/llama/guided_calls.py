@@ -8,7 +8,7 @@ choose again; and the calls end where one repeats or invents.
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TypeAlias
 
@@ -26,7 +26,8 @@ from hitsend.engine.encoding import ChatTemplate
 from hitsend.engine.grounding import Said, drop_copied, is_grounded
 from hitsend.engine.llama.completion_request import GuidedRequest, guided_request
 from hitsend.engine.tool_grammar import arguments_grammar, name_grammar
-from hitsend.engine.tool_listing import reply_name
+from hitsend.engine.tool_listing import read_parameters, reply_name
+from hitsend.engine.tool_weights import count_requests
 from hitsend.messages import UNKNOWN_ID, Bias, Message, Text, Token, Tool, ToolResult, Usage
 
 Run: TypeAlias = Callable[[bytes], AsyncGenerator[GenerationStep, None]]
@@ -39,7 +40,7 @@ MAX_NAME_TOKENS = 32
 UNLIKELY_ENDING = -3.0
 """The log probability of the rest of a name, after its first token, under which the model meant
 another name."""
-MARGIN = 5.0
+MARGIN = 9.0
 """How much less likely, in logits, a tool may be that replaces one with invented arguments."""
 NUM_HELD_CHARS = 200
 """Longer arguments are texts and programs, which are passed on as they come."""
@@ -47,7 +48,9 @@ NUM_HELD_CHARS = 200
 
 def build_guide(messages: Sequence[Message], tools: Sequence[Tool]) -> CallGuide:
     said = tuple(_said(messages))
-    return CallGuide(said, reply_name(tools))
+    asked = (message for message in reversed(messages) if message.role == "user")
+    question = next((message.own_text or message.text for message in asked), "")
+    return CallGuide(said, reply_name(tools), count_requests(question))
 
 
 def _said(messages: Sequence[Message]) -> Iterator[str]:
@@ -113,7 +116,10 @@ class GuidedCalls:
         self._tools = {tool.name: tool for tool in prompt.tools}
         self._reply = guide.reply
         self._said = Said(guide.said)
-        self._weights = dict(zip((*self._tools, guide.reply), guide.weights, strict=False))
+        self._num_requests = guide.num_requests
+        self._names = (*self._tools, guide.reply)
+        self._weights = dict(zip(self._names, guide.weights, strict=False))
+        self._weights_after = dict(zip(self._tools, guide.weights_after, strict=False))
         self._num_left = num_max_tokens
         self._usage = Usage()
         self._started_at = time.perf_counter()
@@ -135,6 +141,8 @@ class GuidedCalls:
                 break
             made.append(call)
             self.has_called = True
+            if after := self._weights_after.get(call.tool):
+                self._weights = dict(zip(self._names, after, strict=True))
             if call.is_cut:
                 break
         if made:
@@ -164,8 +172,8 @@ class GuidedCalls:
             if self._num_passed_on:
                 self._found = call
                 return
-            call, has_invented = self._check(call)
-            if made and (has_invented or call.text in {one.text for one in made}):
+            call, has_invented = self._check(call, made)
+            if made and has_invented:
                 return
             if not has_invented or call.is_cut:
                 self._found = call
@@ -176,9 +184,10 @@ class GuidedCalls:
         if self._found:
             yield self._generated(self._found.text + ("" if self._found.is_cut else CLOSING + "\n"))
 
-    def _check(self, call: _Written) -> tuple[_Written, bool]:
+    def _check(self, call: _Written, made: Sequence[_Written]) -> tuple[_Written, bool]:
         """Returns the call without arguments that were copied from the tool's description, and
-        whether it has invented ones."""
+        whether it has invented ones. A further call that says the same in its required arguments is
+        nothing but an invention of the others."""
         tool = self._tools[call.tool]
         try:
             arguments = msgspec.json.decode(call.arguments[:-1], type=dict[str, object])
@@ -187,7 +196,9 @@ class GuidedCalls:
         kept = drop_copied(tool, arguments, self._said)
         if kept != arguments:
             call = msgspec.structs.replace(call, arguments=f" {_write_json(kept)}}}")
-        return call, not is_grounded(tool, kept, self._said)
+        if any(_says_the_same(tool, kept, one) for one in made):
+            return call, True
+        return call, not is_grounded(tool, kept, self._said, has_all=bool(made))
 
     async def _choose(
         self, made: Sequence[_Written], excluded: set[str]
@@ -196,7 +207,7 @@ class GuidedCalls:
         whose end it does not is compared with another."""
         best: _Choice | None = None
         for is_last in (False, True):
-            names = [name for name in self._tools if name not in excluded]
+            names = [name for name in self._callable(made) if name not in excluded]
             if not made and not self._prompt.rules.must_call:
                 names.append(self._reply)
             if not names:
@@ -222,6 +233,11 @@ class GuidedCalls:
             excluded = {*excluded, name}
         if best:
             yield best
+
+    def _callable(self, made: Sequence[_Written]) -> Collection[str]:
+        """What asks for one thing needs one tool, perhaps several times."""
+        called = {call.tool for call in made}
+        return called if len(called) >= self._num_requests else self._tools
 
     async def _run_choice(
         self, made: Sequence[_Written], names: Sequence[str]
@@ -310,6 +326,17 @@ class GuidedCalls:
 
     def _finish(self, *, is_cut: bool) -> Finished:
         return Finished("length" if is_cut else "stop", self._usage)
+
+
+def _says_the_same(tool: Tool, arguments: Mapping[str, object], made: _Written) -> bool:
+    if made.tool != tool.name:
+        return False
+    try:
+        earlier = msgspec.json.decode(made.arguments[:-1], type=dict[str, object])
+    except msgspec.DecodeError:
+        return True
+    required = [one.name for one in read_parameters(tool) if one.is_required] or list(arguments)
+    return all(arguments.get(name) == earlier.get(name) for name in required)
 
 
 def spread_weights(weights: Mapping[tuple[int, ...], float]) -> dict[int, float]:

@@ -54,10 +54,16 @@ class Model:
 
 
 async def run_calls(
-    model: Model, question: str, rules: AnswerRules | None = None, weights: Sequence[float] = ()
+    model: Model,
+    question: str,
+    rules: AnswerRules | None = None,
+    weights: Sequence[float] = (),
+    after: Sequence[tuple[float, ...]] = (),
 ) -> list[GenerationStep]:
     messages = [Message("user", (Text(question),), "user")]
-    guide = msgspec.structs.replace(build_guide(messages, TOOLS), weights=tuple(weights))
+    guide = msgspec.structs.replace(
+        build_guide(messages, TOOLS), weights=tuple(weights), weights_after=tuple(after)
+    )
     prompt = Prompt(
         "m", 1, 99, True, (), (65,), tools=TOOLS, rules=rules or AnswerRules(), guide=guide
     )
@@ -116,6 +122,46 @@ async def test_a_second_call_that_invents_is_not_made() -> None:
     model = Model('get_time"', ' {"place": "Rome"}}', more, ' {"text": "It is 14:05 now"}}')
     steps = await run_calls(model, "Send the time of Rome to me")
     assert calls_of(steps) == [("get_time", {"place": "Rome"})]
+
+
+async def test_what_asks_for_one_thing_needs_one_tool() -> None:
+    model = Model('get_time"', ' {"place": "Rome"}}', "")
+    await run_calls(model, "The time of Rome")
+    assert "get_time" in model.requests[2].grammar
+    assert "send" not in model.requests[2].grammar
+
+
+async def test_what_asks_for_two_things_may_need_two_tools() -> None:
+    model = Model('get_time"', ' {"place": "Rome"}}', "")
+    await run_calls(model, "Tell the time of Rome and send Ann a greeting")
+    assert "send" in model.requests[2].grammar
+
+
+async def test_a_further_call_differs_in_what_is_required() -> None:
+    again = '\n<tool_call>\n{"name": "get_time"'
+    rome = ' {"place": "Rome"}}'
+    model = Model('get_time"', rome, again, ' {"place": "Rome", "note": "Rome"}}')
+    steps = await run_calls(model, "What time is it in Rome?")
+    assert calls_of(steps) == [("get_time", {"place": "Rome"})]
+
+
+async def test_a_further_call_invents_no_optional_argument() -> None:
+    again = '\n<tool_call>\n{"name": "get_time"'
+    model = Model('get_time"', ' {"place": "Rome"}}', again, ' {"place": "Oslo", "note": "7 am"}}')
+    steps = await run_calls(model, "What time is it in Rome and in Oslo?")
+    assert calls_of(steps) == [("get_time", {"place": "Rome"})]
+
+
+async def test_after_a_call_the_weights_are_those_of_what_is_left() -> None:
+    model = Model('get_time"', ' {"place": "Rome"}}', "")
+    await run_calls(
+        model,
+        "Tell the time of Rome and send it",
+        weights=[4.0, 2.0, 0.0, 3.0],
+        after=[(0.0, 0.0, 7.0, 0.0)] * 3,
+    )
+    assert dict(model.requests[0].logit_bias)[ord("g")] == 4
+    assert dict(model.requests[2].logit_bias)[ord("s")] == 7
 
 
 async def test_one_call_is_enough_where_calls_are_not_parallel() -> None:
