@@ -79,8 +79,8 @@ BREAKS = re.compile(r"(?<=[.?!;])\s+|,? (?:and|then|und|dann) ")
 """Between the parts of a message that asks for several things."""
 MAX_PARTS = 4
 REFERS = re.compile(
-    r"\b(it|them|this|those|these|that(?! I\b)|the (?:result|answer|first|amount|names?|list|number)"
-    r"|es|ihn|sie|das|dies\w*)\b",
+    r"\b(it|them|this|those|these|that(?! I\b)"
+    r"|the (?:result|answer|first|amount|names?|list|number)|es|ihn|sie|das|dies\w*)\b",
     re.IGNORECASE,
 )
 """In a part of a message that speaks of what another part asks for."""

@@ -156,7 +156,7 @@ async def test_after_a_call_the_weights_are_those_of_what_is_left() -> None:
     model = Model('get_time"', ' {"place": "Rome"}}', "")
     await run_calls(
         model,
-        "Tell the time of Rome and send it",
+        "Tell the time of Rome and send Ann a greeting",
         weights=[4.0, 2.0, 0.0, 3.0],
         after=[(0.0, 0.0, 7.0, 0.0)] * 3,
     )
