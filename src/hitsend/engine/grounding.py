@@ -4,7 +4,7 @@ that nobody wrote, and copy examples from the descriptions of tools.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -67,16 +67,19 @@ class Said:
         return word in self._words or (len(word) >= STEM_CHARS and word[:STEM_CHARS] in self._stems)
 
 
-def is_grounded(
-    tool: Tool, arguments: Mapping[str, object], said: Said, *, has_all: bool = False
-) -> bool:
+def is_grounded(tool: Tool, arguments: Mapping[str, object], said: Said) -> bool:
     """Whether all numbers of the required arguments, and most of their words, were said, and
-    nothing is an example of the tool's description. With `has_all`, of the optional ones too."""
-    texts = [
-        _text_of(arguments[one.name])
+    nothing is an example of the tool's description."""
+    required = {
+        one.name: arguments[one.name]
         for one in read_parameters(tool)
-        if (one.is_required or has_all) and one.name in arguments and "enum" not in one.schema
-    ]
+        if one.is_required and one.name in arguments and "enum" not in one.schema
+    }
+    return _are_said(tool, required.values(), said)
+
+
+def _are_said(tool: Tool, values: Iterable[object], said: Said) -> bool:
+    texts = list(map(_text_of, values))
     description = _describe(tool)
     if any(_has_digit(text) and _is_copied(text, description, said) for text in texts):
         return False
@@ -84,6 +87,16 @@ def is_grounded(
     if any(_has_digit(word) and not said.has_word(word) for word in words):
         return False
     return sum(map(said.has_word, words)) >= MIN_SHARE * len(words)
+
+
+def drop_invented(tool: Tool, arguments: Mapping[str, object], said: Said) -> dict[str, object]:
+    """Leaves out optional arguments that nobody said."""
+    optional = {one.name for one in read_parameters(tool) if not one.is_required}
+    return {
+        name: value
+        for name, value in arguments.items()
+        if name not in optional or _are_said(tool, [value], said)
+    }
 
 
 def drop_copied(tool: Tool, arguments: Mapping[str, object], said: Said) -> dict[str, object]:

@@ -2,8 +2,8 @@
 
 A small model is drawn to some names and away from others, whatever the message says. So what the
 person wrote is compared with each tool's description, and with examples of what people say when
-they want it, or when they want words and no tool. The weights were fitted to messages over tools that
-have examples and tools that have none (`bench/tools_fitting.toml`).
+they want it, or when they want words and no tool. The weights were fitted to messages over tools
+that have examples and tools that have none (`bench/tools_fitting.toml`).
 """
 
 import re

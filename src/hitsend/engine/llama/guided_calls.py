@@ -23,7 +23,7 @@ from hitsend.engine.contract import (
     Prompt,
 )
 from hitsend.engine.encoding import ChatTemplate
-from hitsend.engine.grounding import Said, drop_copied, is_grounded
+from hitsend.engine.grounding import Said, drop_copied, drop_invented, is_grounded
 from hitsend.engine.llama.completion_request import GuidedRequest, guided_request
 from hitsend.engine.tool_grammar import arguments_grammar, name_grammar
 from hitsend.engine.tool_listing import read_parameters, reply_name
@@ -185,20 +185,22 @@ class GuidedCalls:
             yield self._generated(self._found.text + ("" if self._found.is_cut else CLOSING + "\n"))
 
     def _check(self, call: _Written, made: Sequence[_Written]) -> tuple[_Written, bool]:
-        """Returns the call without arguments that were copied from the tool's description, and
-        whether it has invented ones. A further call that says the same in its required arguments is
-        nothing but an invention of the others."""
+        """Returns the call without optional arguments that were copied from the tool's description,
+        or of a further call invented, and whether it has invented required ones. A further call
+        that requires the same as an earlier one is an invention."""
         tool = self._tools[call.tool]
         try:
             arguments = msgspec.json.decode(call.arguments[:-1], type=dict[str, object])
         except msgspec.DecodeError:
             return call, True
         kept = drop_copied(tool, arguments, self._said)
+        if made:
+            kept = drop_invented(tool, kept, self._said)
         if kept != arguments:
             call = msgspec.structs.replace(call, arguments=f" {_write_json(kept)}}}")
         if any(_says_the_same(tool, kept, one) for one in made):
             return call, True
-        return call, not is_grounded(tool, kept, self._said, has_all=bool(made))
+        return call, not is_grounded(tool, kept, self._said)
 
     async def _choose(
         self, made: Sequence[_Written], excluded: set[str]
@@ -235,8 +237,11 @@ class GuidedCalls:
             yield best
 
     def _callable(self, made: Sequence[_Written]) -> Collection[str]:
-        """What asks for one thing needs one tool, perhaps several times."""
+        """What asks for one thing needs one tool, perhaps several times; what asks for several, of
+        different tools, needs no more calls than that."""
         called = {call.tool for call in made}
+        if len(called) > 1 and len(made) >= self._num_requests:
+            return ()
         return called if len(called) >= self._num_requests else self._tools
 
     async def _run_choice(

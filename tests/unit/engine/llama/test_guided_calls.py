@@ -145,11 +145,20 @@ async def test_a_further_call_differs_in_what_is_required() -> None:
     assert calls_of(steps) == [("get_time", {"place": "Rome"})]
 
 
-async def test_a_further_call_invents_no_optional_argument() -> None:
+async def test_a_further_call_is_made_without_what_it_invents_beside() -> None:
     again = '\n<tool_call>\n{"name": "get_time"'
-    model = Model('get_time"', ' {"place": "Rome"}}', again, ' {"place": "Oslo", "note": "7 am"}}')
+    model = Model(
+        'get_time"', ' {"place": "Rome"}}', again, ' {"place": "Oslo", "note": "7 am"}}', ""
+    )
     steps = await run_calls(model, "What time is it in Rome and in Oslo?")
-    assert calls_of(steps) == [("get_time", {"place": "Rome"})]
+    assert [arguments for _, arguments in calls_of(steps)] == [{"place": "Rome"}, {"place": "Oslo"}]
+
+
+async def test_two_things_of_two_tools_need_two_calls() -> None:
+    more = '\n<tool_call>\n{"name": "send"'
+    model = Model('get_time"', ' {"place": "Rome"}}', more, ' {"text": "greeting"}}')
+    steps = await run_calls(model, "Tell the time of Rome and send Ann a greeting")
+    assert len(calls_of(steps)) == 2
 
 
 async def test_after_a_call_the_weights_are_those_of_what_is_left() -> None:
