@@ -103,6 +103,8 @@ class CallGuide(msgspec.Struct, frozen=True):
     """The name by which the model chooses to answer in words."""
     num_requests: int = 1
     """How many things the question asks for that do not depend on each other."""
+    has_called: bool = False
+    """Whether a call was made for the question before, and the model has read its result."""
     weights: tuple[float, ...] = ()
     """What is added, in logits, to each of the prompt's tools, and to the reply. Empty if nothing
     is known (`tool_weights`)."""

@@ -50,7 +50,7 @@ def build_guide(messages: Sequence[Message], tools: Sequence[Tool]) -> CallGuide
     said = tuple(_said(messages))
     asked = (message for message in reversed(messages) if message.role == "user")
     question = next((message.own_text or message.text for message in asked), "")
-    return CallGuide(said, reply_name(tools), count_requests(question))
+    return CallGuide(said, reply_name(tools), count_requests(question), messages[-1].role == "tool")
 
 
 def _said(messages: Sequence[Message]) -> Iterator[str]:
@@ -117,6 +117,8 @@ class GuidedCalls:
         self._reply = guide.reply
         self._said = Said(guide.said)
         self._num_requests = guide.num_requests
+        is_single = guide.has_called or not prompt.rules.has_parallel_calls
+        self._max_calls = 1 if is_single else MAX_CALLS
         self._names = (*self._tools, guide.reply)
         self._weights = dict(zip(self._names, guide.weights, strict=False))
         self._weights_after = dict(zip(self._tools, guide.weights_after, strict=False))
@@ -132,7 +134,7 @@ class GuidedCalls:
 
     async def steps(self) -> AsyncGenerator[GenerationStep, None]:
         made: list[_Written] = []
-        while len(made) < (MAX_CALLS if self._prompt.rules.has_parallel_calls else 1):
+        while len(made) < self._max_calls:
             async with aclosing(self._next_call(made)) as steps:
                 async for step in steps:
                     yield step
@@ -340,7 +342,7 @@ def _says_the_same(tool: Tool, arguments: Mapping[str, object], made: _Written) 
         earlier = msgspec.json.decode(made.arguments[:-1], type=dict[str, object])
     except msgspec.DecodeError:
         return True
-    required = [one.name for one in read_parameters(tool) if one.is_required] or list(arguments)
+    required = [one.name for one in read_parameters(tool) if one.is_required] or list(earlier)
     return all(arguments.get(name) == earlier.get(name) for name in required)
 
 

@@ -14,7 +14,7 @@ from hitsend.engine.llama.guided_calls import (
     spread_weights,
 )
 from hitsend.engine.tool_calls import ToolCallParser
-from hitsend.messages import AnswerRules, Message, Text, Token, Tool, ToolCall, Usage
+from hitsend.messages import AnswerRules, Message, Text, Token, Tool, ToolCall, ToolResult, Usage
 
 
 def tool(name: str, *required: str) -> Tool:
@@ -59,10 +59,15 @@ async def run_calls(
     rules: AnswerRules | None = None,
     weights: Sequence[float] = (),
     after: Sequence[tuple[float, ...]] = (),
+    *,
+    has_called: bool = False,
 ) -> list[GenerationStep]:
     messages = [Message("user", (Text(question),), "user")]
     guide = msgspec.structs.replace(
-        build_guide(messages, TOOLS), weights=tuple(weights), weights_after=tuple(after)
+        build_guide(messages, TOOLS),
+        weights=tuple(weights),
+        weights_after=tuple(after),
+        has_called=has_called,
     )
     prompt = Prompt(
         "m", 1, 99, True, (), (65,), tools=TOOLS, rules=rules or AnswerRules(), guide=guide
@@ -177,6 +182,18 @@ async def test_one_call_is_enough_where_calls_are_not_parallel() -> None:
     model = Model('get_time"', ' {"place": "Rome"}}')
     steps = await run_calls(model, "The time of Rome", AnswerRules(has_parallel_calls=False))
     assert len(calls_of(steps)) == 1
+
+
+def test_after_a_result_one_call_is_made_at_a_time() -> None:
+    asked = Message("user", (Text("Rome?"),), "user")
+    result = Message("tool", (ToolResult("1", "14:05"),), "tool")
+    assert build_guide([asked, result], TOOLS).has_called
+    assert not build_guide([asked], TOOLS).has_called
+
+
+async def test_a_round_after_a_result_has_one_call() -> None:
+    model = Model('get_time"', ' {"place": "Rome"}}')
+    assert len(calls_of(await run_calls(model, "The time of Rome", has_called=True))) == 1
 
 
 async def test_another_tool_replaces_one_whose_arguments_are_invented() -> None:
