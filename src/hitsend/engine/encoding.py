@@ -32,8 +32,8 @@ from hitsend.messages import (
 )
 
 ANSWER_NOW = (
-    "Now answer my question in a sentence with this result. If I asked for something more, call the "
-    "tool for it, with what this result says."
+    "Now answer my question in a sentence with this result. If I asked for something more, call "
+    "the tool for it, with what this result says."
 )
 
 
