@@ -33,10 +33,9 @@ from training.metrics import Figures, Scored, compute_figures, find_threshold
 from training.rows import CONTRAST, Row, read_rows
 
 CARD_FILE = "card.json"
-ASK_SHARE, BLOCK_SHARE = 0.025, 0.0015
+ASK_SHARE, BLOCK_SHARE = 0.05, 0.0025
 """Of the benign rows."""
 CATEGORY_ASK_SHARE, CATEGORY_BLOCK_SHARE = 0.01, 0.001
-MIN_NEGATIVES = 300
 NUM_AT_ONCE = 4
 
 LIMITS = [

@@ -21,6 +21,9 @@ Labels: TypeAlias = Mapping[Head, bool]
 
 TEST_SOURCES = frozenset({"guardreasoner/aegis", "self-instruct/user", "clinc150", "mmlu"})
 """Nothing like these is trained on."""
+ASK_FIRST = frozenset({"guardreasoner/wildguard", "wildguardmix", "wildjailbreak"})
+"""Those who publish these want to be asked before weights trained on them are passed on. Nobody
+was, so these are for tests as well."""
 PARTS: dict[bool, tuple[int, int]] = {True: (80, 90), False: (52, 82)}
 """For harmful rows and for benign ones: the percentages at which calibration and test begin. Many
 benign rows are needed to set a threshold."""
@@ -65,7 +68,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def part(self) -> Part:
-        if self.source in TEST_SOURCES:
+        if self.source in TEST_SOURCES | ASK_FIRST:
             return "test"
         letters = "".join(filter(str.isalpha, self.text.casefold()))[:KEY_CHARS]
         place = int.from_bytes(blake2b(letters.encode(), digest_size=4).digest()) % 100

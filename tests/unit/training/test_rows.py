@@ -92,3 +92,8 @@ def test_rows_that_begin_alike_are_in_one_part() -> None:
 
 def test_some_sources_are_only_tested() -> None:
     assert {Row(str(n), {"harm": False}, "mmlu").part for n in range(50)} == {"test"}
+
+
+def test_rows_whose_publisher_was_not_asked_are_only_tested_with(rows: dict[str, Row]) -> None:
+    assert rows["attack"].part == "test"
+    assert rows["be bad"].part == "test"
