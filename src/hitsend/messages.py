@@ -24,8 +24,9 @@ Source: TypeAlias = Literal[
     "answer",
 ]
 """Source of a part of the prompt. `template` is the model's chat template, `tools` the list of the
-tools that can be called, `tool` the result of a call, `answer` the beginning
-of the answer that is continued, `recalled` an older exchange that is relevant to the question."""
+tools that can be called, `tool` the result of a call, `file` what the person attached to a
+message, `answer` the beginning of the answer that is continued, `recalled` an older exchange that
+is relevant to the question."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
@@ -118,7 +119,18 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", tag_field="kind
     files: tuple[FileRef, ...] | UnsetType = UNSET
 
 
-Part: TypeAlias = Text | ToolCall | ToolResult
+class Attachment(msgspec.Struct, frozen=True, tag="attachment", tag_field="kind"):
+    """A text that the person added to a message: a resource of an MCP server. Strangers wrote it.
+    In a message it follows what the person wrote; the model reads it before that."""
+
+    title: str
+    server: str
+    """The title of the server."""
+    uri: str
+    text: str
+
+
+Part: TypeAlias = Text | ToolCall | ToolResult | Attachment
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -141,7 +153,7 @@ class Message(msgspec.Struct, frozen=True):
 def part_source(part: Part, message: Message) -> Source:
     if isinstance(part, Text) and part.source is not UNSET:
         return part.source
-    return message.source
+    return "file" if isinstance(part, Attachment) else message.source
 
 
 class PartialAnswer(Message, frozen=True):

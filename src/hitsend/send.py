@@ -8,7 +8,16 @@ from msgspec import UNSET, Meta, UnsetType
 
 from hitsend.errors import TooLarge
 from hitsend.events import Action, TurnStarted
-from hitsend.messages import FREE, AnswerRules, Message, Sampling, Text, Tool, Verdict
+from hitsend.messages import (
+    FREE,
+    AnswerRules,
+    Attachment,
+    Message,
+    Sampling,
+    Text,
+    Tool,
+    Verdict,
+)
 
 
 class WarmPrefix(msgspec.Struct, frozen=True):
@@ -48,6 +57,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     """The new conversation is in no list, uses no memory, and is erased after a day."""
     message_id: str | None = None
     text: str = ""
+    attachments: tuple[Attachment, ...] | UnsetType = UNSET
     given: tuple[Message, ...] = ()
     """The whole context of an API call, which belongs to no conversation."""
     tools: tuple[Tool, ...] = ()
@@ -149,7 +159,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         """The person's message, if there is one."""
         if self.is_api or self.send.action != "next":
             return None
-        return Message("user", (Text(self.send.text),), "user")
+        return Message("user", (Text(self.send.text), *(self.send.attachments or ())), "user")
 
     @property
     def question_id(self) -> str | None:
@@ -157,10 +167,10 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return self.send.message_id if self.send.action == "next" else self.send.parent_id
 
 
-def check_length(text: str, most_chars: int) -> None:
-    if len(text) > most_chars:
+def check_length(num_chars: int, most_chars: int) -> None:
+    if num_chars > most_chars:
         raise TooLarge(
-            f"The message has {len(text):,} characters; "
+            f"The message has {num_chars:,} characters; "
             f"at most {most_chars:,} can be sent at once.",
             param="messages",
         )

@@ -31,6 +31,7 @@ from tests.unit.import_export.sample_exports import (
 
 from hitsend.import_export.imported_conversation import ImportedConversation, ImportedMessage
 from hitsend.import_export.read import ImportReader
+from hitsend.messages import Attachment
 from hitsend.server.data.export import write_export
 from hitsend.server.serve import listen
 from hitsend.store import COMMAND_LINE, Conversation, NewPasskey, Store, User
@@ -365,6 +366,7 @@ async def test_an_export_can_be_imported_elsewhere_and_adds_nothing_at_home(worl
 ENDINGS = ("stop", "length", "stopped", "interrupted", "failed")
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 times = st.floats(0, 4e9)
+attachments = st.builds(Attachment, texts, texts, texts, texts.filter(bool))
 
 
 @st.composite
@@ -380,6 +382,7 @@ def conversations(draw: st.DrawFn) -> ImportedConversation:
                 parent_id=parent.id if parent else None,
                 role="assistant" if is_answer else "user",
                 text=draw(texts),
+                other_parts=() if is_answer else draw(st.lists(attachments, max_size=2).map(tuple)),
                 created_at=draw(times),
                 model=draw(st.sampled_from(["", "tiny"])) if is_answer else None,
                 ending=draw(st.sampled_from(ENDINGS)) if is_answer else None,

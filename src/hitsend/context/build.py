@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from hitsend.context.attachments import show_attachments
 from hitsend.context.history import (
     History,
     continued_answer,
@@ -268,7 +269,8 @@ class ContextBuilder:
 
     async def _build_question(self, history: History, notes: Sequence[Text]) -> tuple[Message, ...]:
         turn = self._turn
-        questions = [turn.user_message] if turn.user_message else user_messages(history.question)
+        asked = [turn.user_message] if turn.user_message else user_messages(history.question)
+        questions = map(show_attachments, asked)
         noted = [Message(one.role, (*notes, *one.parts), one.source) for one in questions]
         if turn.send.action == "continue":
             noted += await continued_answer(history.question, turn, self._store)

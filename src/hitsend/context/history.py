@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from hitsend.context.attachments import show_attachments
 from hitsend.context.tool_results import ResultRoom
 from hitsend.context.window import Cut, ShownExchange
 from hitsend.errors import Conflict, Refused
@@ -126,7 +127,7 @@ def _model_messages(rows: MessageRows, turn: Turn) -> Iterator[Message]:
     room = ResultRoom(turn.num_window_tokens)
     for role, run in groupby(rows, lambda row: row.role):
         if role == "user":
-            yield from (Message(role, row.parts) for row in run)
+            yield from (show_attachments(Message(role, row.parts)) for row in run)
         elif role == "assistant":
             answers = list(run)
             calls = [call for call in _calls(answers) if call.call_id in results]

@@ -20,6 +20,7 @@ from hitsend.errors import Refused
 from hitsend.events import Span
 from hitsend.messages import (
     AnswerRules,
+    Attachment,
     Message,
     Part,
     PartialAnswer,
@@ -202,7 +203,7 @@ class Placeholders:
 
     def _part(self, part: Part, source: Source, index: int) -> Part:
         match part:
-            case Text(text):
+            case Text(text) | Attachment(text=text):
                 return Text(self._replace(text, source, index)) if text else part
             case ToolResult(call_id, output, failed):
                 call_id = str(self._json(call_id, source, index))

@@ -23,7 +23,7 @@ from hitsend.import_export.fields import (
 )
 from hitsend.import_export.imported_conversation import ImportedConversation, PartsLeftOut
 from hitsend.import_export.normalize_tree import KeptMessage, Node, normalize_tree
-from hitsend.messages import CitedSource, ToolCall, ToolResult
+from hitsend.messages import Attachment, CitedSource, ToolCall, ToolResult
 
 EXPORTED_BY = "hitsend"
 
@@ -61,8 +61,14 @@ class Author(msgspec.Struct, frozen=True):
     role: str | None = None
 
 
-class Attachment(msgspec.Struct, frozen=True):
+class ExportedAttachment(msgspec.Struct, frozen=True):
+    """ChatGPT's have a type, ours all the rest."""
+
     mime_type: str | None = None
+    title: str = ""
+    server: str = ""
+    uri: str = ""
+    text: str = ""
 
 
 class ExportedCall(msgspec.Struct, frozen=True):
@@ -94,7 +100,7 @@ class FinishDetails(msgspec.Struct, frozen=True):
 class Metadata(msgspec.Struct, frozen=True):
     is_visually_hidden_from_conversation: bool | None = None
     model_slug: str | None = None
-    attachments: list[Attachment] | None = None
+    attachments: list[ExportedAttachment] | None = None
     finish_details: FinishDetails | None = None
     tool_calls: list[ExportedCall] | None = None
     tool_result: ExportedResult | None = None
@@ -186,12 +192,13 @@ def _read_message(
 def _read_our_message(message: ForeignMessage, left: PartsLeftOut) -> KeptMessage | None:
     role = message.author.role if message.author else None
     text = check_text("".join(_strings(message.content)))
-    if role == "user":
-        return KeptMessage("user", text)
     metadata = message.metadata or Metadata()
+    if role == "user":
+        attached = tuple(_read_attachment(one) for one in metadata.attachments or () if one.text)
+        return KeptMessage("user", text, other_parts=attached)
     if role == "tool" and metadata.tool_result:
         left.files += len(metadata.tool_result.files or ())
-        return KeptMessage("tool", "", tool_parts=(_read_result(metadata.tool_result, text),))
+        return KeptMessage("tool", "", other_parts=(_read_result(metadata.tool_result, text),))
     if role != "assistant":
         left.tools += 1
         return None
@@ -201,6 +208,11 @@ def _read_our_message(message: ForeignMessage, left: PartsLeftOut) -> KeptMessag
     model, problem = clean_label(metadata.model_slug) or "", clean_problem(details.message)
     calls = tuple(_read_call(call) for call in metadata.tool_calls or () if not call.is_partial)
     return KeptMessage("assistant", text, model, ending, problem, calls)
+
+
+def _read_attachment(attached: ExportedAttachment) -> Attachment:
+    texts = (attached.title, attached.server, attached.uri, attached.text)
+    return Attachment(*map(check_text, texts))
 
 
 def _read_call(call: ExportedCall) -> ToolCall:

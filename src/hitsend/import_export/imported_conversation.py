@@ -1,12 +1,13 @@
 """The result of reading a file: conversations to store, and what was left out."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
 from hitsend.events import Ending
-from hitsend.messages import ToolCall, ToolResult
+from hitsend.messages import Attachment, ToolCall, ToolResult
 
+OtherPart: TypeAlias = ToolCall | ToolResult | Attachment
 Source: TypeAlias = Literal["chatgpt", "open_webui", "hitsend"]
 
 
@@ -16,8 +17,9 @@ class ImportedMessage(msgspec.Struct, frozen=True, kw_only=True):
     parent_id: str | None
     role: Literal["user", "assistant", "tool"]
     text: str
-    tool_parts: tuple[ToolCall | ToolResult, ...] = ()
-    """Calls of an answer, or the result that a tool's message holds. Only our exports have them."""
+    other_parts: tuple[OtherPart, ...] = ()
+    """Calls of an answer, the result that a tool's message holds, or what a person attached. Only
+    our exports have them."""
     created_at: float
     model: str | None = None
     """The model that answered. None for a message of the user."""
@@ -27,12 +29,16 @@ class ImportedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def num_bytes(self) -> int:
-        written = (_tool_text(part) for part in self.tool_parts)
+        written = map(text_of, self.other_parts)
         return len(self.text.encode()) + sum(len(text.encode()) for text in written)
 
 
-def _tool_text(part: ToolCall | ToolResult) -> str:
-    return part.arguments if isinstance(part, ToolCall) else part.output
+def text_of(part: OtherPart) -> str:
+    match part:
+        case ToolCall(arguments=text) | ToolResult(output=text) | Attachment(text=text):
+            return text
+        case _:
+            assert_never(part)
 
 
 class ImportedConversation(msgspec.Struct, frozen=True, kw_only=True):

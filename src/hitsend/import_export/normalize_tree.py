@@ -12,8 +12,7 @@ import msgspec
 
 from hitsend.errors import BadImport
 from hitsend.events import Ending
-from hitsend.import_export.imported_conversation import ImportedMessage
-from hitsend.messages import ToolCall, ToolResult
+from hitsend.import_export.imported_conversation import ImportedMessage, OtherPart, text_of
 
 MAX_MESSAGES = 50_000
 MAX_DEPTH = 10_000
@@ -29,7 +28,7 @@ class KeptMessage(msgspec.Struct, frozen=True):
     model: str | None = None
     ending: Ending | None = None
     problem: str | None = None
-    tool_parts: tuple[ToolCall | ToolResult, ...] = ()
+    other_parts: tuple[OtherPart, ...] = ()
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -150,8 +149,7 @@ class _TreeNormalizer:
         run.reverse()
         text = "\n\n".join(self._get_kept(one).text for one in run)
         self._num_chars += len(text)
-        for part in self._get_kept(node_id).tool_parts:
-            self._num_chars += len(part.arguments if isinstance(part, ToolCall) else part.output)
+        self._num_chars += sum(len(text_of(one)) for one in self._get_kept(node_id).other_parts)
         if self._num_chars > MAX_CHARS:
             raise BadImport(f"It has more than {MAX_CHARS:,} characters.")
         last, parent_id = self._get_kept(node_id), self._parents[node_id]
@@ -162,7 +160,7 @@ class _TreeNormalizer:
             parent_id=parent_id,
             role=last.role,
             text=text,
-            tool_parts=last.tool_parts,
+            other_parts=last.other_parts,
             created_at=next((at for at in times if at is not None), fallback),
             model=last.model,
             ending=last.ending,

@@ -119,7 +119,7 @@ def _check_beam(send: Send, model: ModelFacts) -> None:
 
 
 def _check(send: Send, settings: Settings) -> None:
-    check_length(send.text, settings.max_message_chars)
+    check_length(len(send.text), settings.max_message_chars)
     if send.conversation_id is None and send.parent_id is not None:
         raise Refused("A new conversation has no earlier message.", param="parent_message_id")
     if send.action == "variant" and send.parent_id is None:

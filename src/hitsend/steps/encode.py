@@ -119,7 +119,8 @@ def _too_long(prompt: Prompt, turn: Turn) -> PromptTooLong:
     if not is_next:
         needs = f"This needs {about}{prompt.num_tokens:,} tokens and room for an answer"
     else:
-        num_tokens = sum(span.num_tokens for span in prompt.spans if span.source == "user")
+        own = "user", "file"
+        num_tokens = sum(span.num_tokens for span in prompt.spans if span.source in own)
         most = _room(prompt, turn) - (prompt.num_tokens - num_tokens)
         needs = f"The message has {about}{num_tokens:,} tokens; there is room for {max(most, 0):,}"
     return PromptTooLong(

@@ -248,7 +248,7 @@ def _message_row(conversation_id: str, message: ImportedMessage) -> dict[str, ob
         "parent_id": None if parent is None else _message_id(conversation_id, parent),
         "turn_id": _turn_id(conversation_id),
         "role": message.role,
-        "parts": (*((Text(message.text),) if message.text else ()), *message.tool_parts),
+        "parts": (*((Text(message.text),) if message.text else ()), *message.other_parts),
         "status": status_after(message.ending) if message.ending else "finished",
         "ending": message.ending,
         "model": message.model,

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from hitsend.events import Ending, TurnStarted
 from hitsend.messages import (
+    Attachment,
     Feedback,
     Part,
     Role,
@@ -95,6 +96,8 @@ class Metadata(EndMetadata, frozen=True, kw_only=True):
     tool_calls: tuple[ToolCall, ...] | UnsetType = UNSET
     tool_result: ToolResult | UnsetType = UNSET
     """For the result of a tool. Its output is the message's text."""
+    attachments: tuple[Attachment, ...] | UnsetType = UNSET
+    """What the person attached to the message."""
     feedback: Feedback | UnsetType = UNSET
     seen: Seen | UnsetType = UNSET
     is_visually_hidden_from_conversation: bool | UnsetType = UNSET
@@ -142,6 +145,7 @@ def build_message(message: FoldedMessage, origin: Origin) -> WireMessage:
             model_slug=origin.model if is_answer else UNSET,
             tool_calls=get_tool_calls(message) or UNSET,
             tool_result=result or UNSET,
+            attachments=get_attachments(message) or UNSET,
             feedback=origin.feedback or UNSET,
             seen=message.seen or UNSET,
             **msgspec.structs.asdict(build_end_metadata(message)),
@@ -161,7 +165,7 @@ def _part_text(part: Part) -> str:
             return text
         case ToolResult(output=output):
             return output
-        case ToolCall():
+        case ToolCall() | Attachment():
             return ""
         case _:
             assert_never(part)
@@ -169,6 +173,10 @@ def _part_text(part: Part) -> str:
 
 def get_tool_calls(message: FoldedMessage) -> tuple[ToolCall, ...]:
     return tuple(part for part in message.parts if isinstance(part, ToolCall))
+
+
+def get_attachments(message: FoldedMessage) -> tuple[Attachment, ...]:
+    return tuple(part for part in message.parts if isinstance(part, Attachment))
 
 
 def get_tool_result(message: FoldedMessage) -> ToolResult | None:

@@ -12,12 +12,14 @@ from msgspec import UNSET, Meta, UnsetType
 from hitsend.canonical import canonicalize
 from hitsend.errors import Refused
 from hitsend.events import Action
-from hitsend.messages import Sampling
+from hitsend.messages import Attachment, Sampling
 from hitsend.send import CallVerdict, Send, check_length
 
 ROOT = "client-created-root"
 """The parent of the first message of a conversation."""
 
+
+MAX_ATTACHMENTS = 10
 
 Feature: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 
@@ -33,12 +35,22 @@ class SendBodyContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parts: tuple[str, ...]
 
 
+class SendBodyAttachment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A resource of an MCP server, as the person saw it."""
+
+    title: Annotated[str, Meta(max_length=200)]
+    server: Annotated[str, Meta(max_length=80)]
+    uri: Annotated[str, Meta(max_length=2_000)]
+    text: Annotated[str, Meta(min_length=1)]
+
+
 class SendBodyMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     id: str
     author: SendBodyAuthor
     content: SendBodyContent
     create_time: float | None = None
     metadata: dict[str, Any] = {}
+    attachments: Annotated[tuple[SendBodyAttachment, ...], Meta(max_length=MAX_ATTACHMENTS)] = ()
 
 
 class ConversationMode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,6 +97,7 @@ def parse_send(body: SendBody, user_id: str, most_chars: int, key: str | None = 
         is_temporary=body.history_and_training_disabled and body.conversation_id is None,
         message_id=_parse_uuid(message.id, "messages[0].id") if message else None,
         text=_parse_text(message, most_chars) if message else "",
+        attachments=_parse_attachments(message, most_chars) if message else UNSET,
         model=body.model,
         sampling=body.sampling,
         features=_parse_features(body),
@@ -121,11 +134,27 @@ def _get_new_message(body: SendBody) -> SendBodyMessage | None:
 def _parse_text(message: SendBodyMessage, most_chars: int) -> str:
     """Returns the canonical text, which is stored, hashed, counted and titled."""
     original = "\n".join(message.content.parts)
-    check_length(original, most_chars)
+    check_length(len(original), most_chars)
     text = canonicalize(original)
     if not text.strip():
         raise Refused("There is nothing to send.", param="messages[0].content.parts")
     return text
+
+
+def _parse_attachments(
+    message: SendBodyMessage, most_chars: int
+) -> tuple[Attachment, ...] | UnsetType:
+    """They share the limit with the text."""
+    num_chars = sum(len(one.text) for one in message.attachments)
+    check_length(num_chars + sum(map(len, message.content.parts)), most_chars)
+    return tuple(map(_parse_attachment, message.attachments)) or UNSET
+
+
+def _parse_attachment(body: SendBodyAttachment) -> Attachment:
+    title, server, uri = (
+        " ".join(canonicalize(one).split()) for one in (body.title, body.server, body.uri)
+    )
+    return Attachment(title, server, uri, canonicalize(body.text))
 
 
 def _parse_optional_uuid(none_value: str | None, value: str | None, param: str) -> str | None:

@@ -43,6 +43,14 @@ export interface ApprovalRequested {
 	reason: 'untrusted' | 'writes';
 }
 
+export interface Attachment {
+	kind: 'attachment';
+	title: string;
+	server: string;
+	uri: string;
+	text: string;
+}
+
 export interface ChangedMemory {
 	memory_id: string;
 	change: 'added' | 'removed' | 'suggested';
@@ -127,7 +135,7 @@ export interface MemoriesChanged {
 
 export interface Message {
 	role: Role;
-	parts: (Text | ToolCall | ToolResult)[];
+	parts: (Text | ToolCall | ToolResult | Attachment)[];
 	source: Source;
 }
 

@@ -1,6 +1,6 @@
 // Written by `make generate` from the Python values that are encoded. Do not edit.
 
-import type { Action, Ending, Role, Sampling, Section, Seen, Source, Span, Stamped, ToolCall, ToolResult, Usage } from './events.gen';
+import type { Action, Attachment, Ending, Role, Sampling, Section, Seen, Source, Span, Stamped, ToolCall, ToolResult, Usage } from './events.gen';
 
 export interface AccountCreated {
 	kind: 'AccountCreated';
@@ -916,6 +916,7 @@ export interface Metadata {
 	model_slug?: string;
 	tool_calls?: ToolCall[];
 	tool_result?: ToolResult;
+	attachments?: Attachment[];
 	feedback?: Feedback;
 	seen?: Seen;
 	is_visually_hidden_from_conversation?: boolean;
@@ -1429,6 +1430,13 @@ export interface SendBody {
 	timezone_offset_min?: number | null;
 }
 
+export interface SendBodyAttachment {
+	title: string;
+	server: string;
+	uri: string;
+	text: string;
+}
+
 export interface SendBodyAuthor {
 	role: 'user';
 	name?: string | null;
@@ -1446,6 +1454,7 @@ export interface SendBodyMessage {
 	content: SendBodyContent;
 	create_time?: number | null;
 	metadata?: Record<string, unknown>;
+	attachments?: SendBodyAttachment[];
 }
 
 export interface SendCommand {

@@ -51,6 +51,7 @@ from hitsend.messages import (
     FREE,
     Alternative,
     AnswerRules,
+    Attachment,
     Message,
     Part,
     PartialAnswer,
@@ -345,7 +346,7 @@ def _segments(
 
 def _part_text(part: Part) -> str:
     match part:
-        case Text(text):
+        case Text(text) | Attachment(text=text):
             return text
         case ToolResult(_, output):
             return output

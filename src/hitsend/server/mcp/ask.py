@@ -130,7 +130,7 @@ async def _collect(
 
 
 async def _build_send(call: Call, given: Ask) -> Send:
-    check_length(given.question, call.app.services.settings.max_message_chars)
+    check_length(len(given.question), call.app.services.settings.max_message_chars)
     text = await asyncio.to_thread(canonicalize, given.question)
     if not text.strip():
         raise Refused("There is no question.", param="question")

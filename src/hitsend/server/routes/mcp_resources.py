@@ -6,15 +6,11 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from hitsend.canonical import canonicalize
-from hitsend.prompts.untrusted_text import wrap_untrusted
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.tool_servers import find_host, find_in_use
 from hitsend.tools.mcp.definitions import clean_line, clean_text
 from hitsend.wire.responses import Items, McpPrompt, McpPromptArgument, McpResource, McpText
 
-MAX_TEXT_CHARS = 200_000
-"""Of a resource or a prompt, for a message."""
 Url = Annotated[str, Meta(min_length=1, max_length=2_000)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
 Value = Annotated[str, Meta(max_length=8_000)]
@@ -48,12 +44,11 @@ async def list_resources(call: Call) -> Response:
 
 @endpoint("POST", "/backend-api/mcp/servers/{server_id}/resources/read", Access.SESSION)
 async def read_resource(call: Call) -> Response:
-    """Read a resource as marked text, to attach it to a message."""
+    """Read the text of a resource, to attach it to a message."""
     body = await call.read_body(ResourceBody)
     server = await find_in_use(call)
-    read = await find_host(call).read_resource(server, call.user_id, body.uri)
-    source = f"{server.title}: {clean_line(body.uri, 2_000)}"
-    return json_response(McpText(wrap_untrusted("resource", f"{source}\n{_cut(read.output)}")))
+    text = await find_host(call).read_resource(server, call.user_id, body.uri)
+    return json_response(McpText(text))
 
 
 @endpoint("GET", "/backend-api/mcp/servers/{server_id}/prompts", Access.SESSION)
@@ -85,10 +80,4 @@ async def get_prompt(call: Call) -> Response:
     body = await call.read_body(PromptBody)
     server = await find_in_use(call)
     text = await find_host(call).get_prompt(server, call.user_id, body.name, body.arguments)
-    return json_response(McpText(_cut(canonicalize(text))))
-
-
-def _cut(text: str) -> str:
-    if len(text) <= MAX_TEXT_CHARS:
-        return text
-    return f"{text[:MAX_TEXT_CHARS]}\n[cut: it has {len(text):,} characters]"
+    return json_response(McpText(text))

@@ -12,7 +12,7 @@ from hitsend.context.window import Context
 from hitsend.crash import crash_here
 from hitsend.errors import Refused
 from hitsend.events import AnyEvent
-from hitsend.messages import Message, ToolCall, ToolResult
+from hitsend.messages import Message, Part, Text, ToolCall, ToolResult
 from hitsend.send import Turn
 from hitsend.services import Services
 from hitsend.steps.tools.call_run import CallRun, EventQueue, Outcome
@@ -154,6 +154,15 @@ class ToolLoop:
 
 
 def has_untrusted(messages: Sequence[Message]) -> bool:
-    """Whether strangers wrote some of it."""
-    parts = (part for message in messages for part in message.parts)
-    return any(isinstance(part, ToolResult) and part.is_untrusted is True for part in parts)
+    """Whether strangers wrote some of it: a result, or what the person attached."""
+    return any(_is_untrusted(part) for message in messages for part in message.parts)
+
+
+def _is_untrusted(part: Part) -> bool:
+    match part:
+        case ToolResult(is_untrusted=is_untrusted):
+            return is_untrusted is True
+        case Text(source=source):
+            return source == "file"
+        case _:
+            return False

@@ -8,14 +8,12 @@ says what happened. Everything that comes from a server is taken as written by a
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar, assert_never
 
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, InputRequiredRoundsExceededError, Transport
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from hitsend.errors import HitsendError, Unavailable
@@ -27,23 +25,17 @@ from hitsend.tools.mcp.definitions import (
 )
 from hitsend.tools.mcp.elicitation import ActiveCall, build_answer, read_question
 from hitsend.tools.mcp.http_transport import SessionOver
+from hitsend.tools.mcp.listings import KeptListing, ListChanges, Listed, Offers, list_all
 from hitsend.tools.mcp.server_log import ServerLog
 from hitsend.tools.mcp.watched_transport import WatchedTransport
 
 T = TypeVar("T")
 
 
-class Paged(Protocol):
-    @property
-    def next_cursor(self) -> str | None: ...
-
-
-Page = TypeVar("Page", bound=Paged)
 log = logging.getLogger(__name__)
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
 """It logs what servers send, with tracebacks. Servers have logs of their own here."""
 
-MAX_PAGES = 20
 MAX_TOOLS = 200
 MAX_ITEMS = 500
 MAX_PROGRESS_CHARS = 300
@@ -75,6 +67,10 @@ class Connection:
         self._reason = ""
         self._task: asyncio.Task[None] | None = None
         self._active: list[ActiveCall] = []
+        self._num_requests = 0
+        self._changes = ListChanges(self._take_change)
+        self._resources = KeptListing[types.Resource]()
+        self._prompts = KeptListing[types.Prompt]()
         self.used_at = time.monotonic()
         self.digests: dict[str, str] = {}
         """Of the tools that this connection has seen, by name."""
@@ -86,7 +82,13 @@ class Connection:
 
     @property
     def is_in_use(self) -> bool:
-        return bool(self._active)
+        return self._num_requests > 0
+
+    @property
+    def offers(self) -> Offers:
+        """What the server says it has."""
+        has = self._require_client().server_capabilities
+        return Offers(has.resources is not None, has.prompts is not None)
 
     @property
     def reason(self) -> str:
@@ -134,7 +136,7 @@ class Connection:
         client = self._require_client()
         if client.server_capabilities.tools is None:
             return ()
-        listing = _list_all(client.list_tools, lambda page: page.tools, MAX_TOOLS)
+        listing = list_all(client.list_tools, lambda page: page.tools, MAX_TOOLS)
         found = await self._ask(listing, timeout_s)
         definitions: dict[str, ToolDefinition] = {}
         for tool in found:
@@ -166,10 +168,13 @@ class Connection:
 
     async def list_resources(self, timeout_s: float) -> Sequence[types.Resource]:
         client = self._require_client()
-        if client.server_capabilities.resources is None:
-            return ()
-        listing = _list_all(client.list_resources, lambda page: page.resources, MAX_ITEMS)
-        return await self._ask(listing, timeout_s)
+
+        def fetch() -> Awaitable[Sequence[types.Resource]]:
+            listing = list_all(client.list_resources, lambda page: page.resources, MAX_ITEMS)
+            return self._ask(listing, timeout_s)
+
+        is_followed = "resources" in self._changes.followed
+        return await self._resources.read(fetch, is_followed=is_followed)
 
     async def read_resource(self, uri: str, timeout_s: float) -> types.ReadResourceResult:
         client = self._require_client()
@@ -177,10 +182,13 @@ class Connection:
 
     async def list_prompts(self, timeout_s: float) -> Sequence[types.Prompt]:
         client = self._require_client()
-        if client.server_capabilities.prompts is None:
-            return ()
-        listing = _list_all(client.list_prompts, lambda page: page.prompts, MAX_ITEMS)
-        return await self._ask(listing, timeout_s)
+
+        def fetch() -> Awaitable[Sequence[types.Prompt]]:
+            listing = list_all(client.list_prompts, lambda page: page.prompts, MAX_ITEMS)
+            return self._ask(listing, timeout_s)
+
+        is_followed = "prompts" in self._changes.followed
+        return await self._prompts.read(fetch, is_followed=is_followed)
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str], timeout_s: float
@@ -200,7 +208,7 @@ class Connection:
             ) as client:
                 self._client = client
                 self._opened.set()
-                async with _listening(client, self._on_tools_changed):
+                async with self._changes.follow(client):
                     closing = asyncio.create_task(self._asked_to_close.wait())
                     lost = asyncio.create_task(self._lost.wait())
                     try:
@@ -226,6 +234,7 @@ class Connection:
         """Runs a request beside the connection, which may end meanwhile."""
         self.used_at = time.monotonic()
         self._reason = ""
+        self._num_requests += 1
         running = asyncio.ensure_future(request)
         lost = asyncio.ensure_future(self._lost.wait())
         try:
@@ -255,11 +264,22 @@ class Connection:
             lost.cancel()
             running.cancel()
             await asyncio.wait([running], timeout=5)
+            self._num_requests -= 1
             self.used_at = time.monotonic()
 
     async def _take_notification(self, message: object) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            self._on_tools_changed()
+        self._changes.take(message)
+
+    def _take_change(self, changed: Listed) -> None:
+        match changed:
+            case "tools":
+                self._on_tools_changed()
+            case "resources":
+                self._resources.drop()
+            case "prompts":
+                self._prompts.drop()
+            case _:
+                assert_never(changed)
 
     async def _answer_question(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
@@ -280,47 +300,6 @@ class Connection:
         if self.is_open:
             return Unavailable(f"{self._server} did not answer properly{reason}.")
         return Unavailable(f"The connection to {self._server} ended{reason}.")
-
-
-@asynccontextmanager
-async def _listening(client: Client, on_tools_changed: Callable[[], None]) -> AsyncGenerator[None]:
-    """Since 2026-07-28, changes are told only to those who listen."""
-    tools = client.server_capabilities.tools
-    is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-    if not is_modern or tools is None or not tools.list_changed:
-        yield
-        return
-    task = asyncio.create_task(_listen(client, on_tools_changed))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-
-
-async def _listen(client: Client, on_tools_changed: Callable[[], None]) -> None:
-    try:
-        async with client.listen(tools_list_changed=True) as changes:
-            async for _ in changes:
-                on_tools_changed()
-    except (MCPError, RuntimeError, TimeoutError, ValidationError) as error:
-        log.debug("changes of tools are not told any more: %s", error)
-
-
-async def _list_all(
-    read_page: Callable[..., Awaitable[Page]],
-    items: Callable[[Page], Sequence[T]],
-    max_items: int,
-) -> Sequence[T]:
-    found: list[T] = []
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        page = await read_page(cursor=cursor)
-        found += items(page)
-        cursor = page.next_cursor
-        if cursor is None or len(found) >= max_items:
-            break
-    return found[:max_items]
 
 
 def _read_tool(tool: types.Tool) -> ToolDefinition:

@@ -26,6 +26,7 @@ from hitsend.tools.mcp.transports import Transports
 
 if TYPE_CHECKING:
     from hitsend.tools.mcp.connection import Connection
+    from hitsend.tools.mcp.listings import Offers
 
 T = TypeVar("T")
 
@@ -98,6 +99,8 @@ class Connections:
         self._sign_ins = sign_ins
         self._slots: dict[_Key, _Slot] = {}
         self._logs: dict[str, ServerLog] = {}
+        self._offers: dict[str, Offers] = {}
+        """Of servers that were connected, by id."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def test(self, server: McpServer, user_id: str) -> ServerStatus:
@@ -122,9 +125,14 @@ class Connections:
             retry_in_s = wait_s if wait_s > 0 else None
             return ServerStatus(condition="failed", problem=slot.problem, retry_in_s=retry_in_s)
         if slot.connection is not None and slot.connection.is_open:
-            condition: Condition = "connected" if slot.num_tools else "no_tools"
+            has_any = slot.num_tools or any(slot.connection.offers)
+            condition: Condition = "connected" if has_any else "no_tools"
             return ServerStatus(condition=condition, version=slot.connection.version)
         return ServerStatus(condition="connecting" if slot.opening else "unused")
+
+    def find_offers(self, server_id: str) -> "Offers | None":
+        """Returns what a server said it has besides tools, or None before it was connected."""
+        return self._offers.get(server_id)
 
     def log(self, server_id: str) -> ServerLog:
         return self._logs.setdefault(server_id, ServerLog())
@@ -220,6 +228,7 @@ class Connections:
         else:
             slot.connection = connection
             slot.problem = ""
+            self._offers[server.id] = connection.offers
             server_log.note(f"connected, protocol {connection.version}")
             return connection
         finally:

@@ -118,17 +118,26 @@ class McpHost:
     # Resources and prompts
 
     async def list_resources(self, server: McpServer, user_id: str) -> "Sequence[types.Resource]":
+        """A server that said it has none is not connected."""
+        offers = self.connections.find_offers(server.id)
+        if offers is not None and not offers.resources:
+            return ()
         return await self._use(server, user_id, lambda one: one.list_resources(server.timeout_s))
 
-    async def read_resource(self, server: McpServer, user_id: str, uri: str) -> CallResult:
+    async def read_resource(self, server: McpServer, user_id: str, uri: str) -> str:
+        """Raises Refused for what is no text."""
         read = await self._use(
             server, user_id, lambda one: one.read_resource(uri, server.timeout_s)
         )
-        from hitsend.tools.mcp.results import read_contents
+        from hitsend.tools.mcp.results import read_text
 
-        return await asyncio.to_thread(read_contents, read.contents)
+        return await asyncio.to_thread(read_text, read.contents)
 
     async def list_prompts(self, server: McpServer, user_id: str) -> "Sequence[types.Prompt]":
+        """A server that said it has none is not connected."""
+        offers = self.connections.find_offers(server.id)
+        if offers is not None and not offers.prompts:
+            return ()
         return await self._use(server, user_id, lambda one: one.list_prompts(server.timeout_s))
 
     async def get_prompt(
@@ -139,20 +148,31 @@ class McpHost:
         )
         from hitsend.tools.mcp.results import read_prompt
 
-        return read_prompt(got)
+        return await asyncio.to_thread(read_prompt, got)
 
     async def _use(
         self,
         server: McpServer,
         user_id: str,
         ask: "Callable[[Connection], Awaitable[T]]",
+        *,
+        is_retry: bool = False,
     ) -> T:
-        """Raises Unavailable."""
+        """Raises Unavailable. What is asked only reads, so it is asked again in a new session."""
         connection = await self.connections.connect(server, user_id)
         try:
-            return await ask(connection)
+            result = await ask(connection)
         except TimeoutError:
             raise Unavailable(f"{server.title} did not answer in time.") from None
+        except SessionOver:
+            if is_retry:
+                raise
+            return await self._use(server, user_id, ask, is_retry=True)
+        except Unavailable:
+            self.connections.note_failure(server, user_id, connection)
+            raise
+        self.connections.note_success(server, user_id)
+        return result
 
 
 def open_host(store: Store, settings: Settings, egress: Egress) -> McpHost:

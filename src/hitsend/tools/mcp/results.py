@@ -3,18 +3,25 @@
 import base64
 import binascii
 import mimetypes
-from collections.abc import Iterable
-from typing import TypeGuard
+from collections.abc import Sequence
+from typing import TypeAlias, TypeGuard
 
 import mcp_types as types
 import msgspec
 
+from hitsend.canonical import canonicalize
+from hitsend.errors import Refused
 from hitsend.tools.hosted_tool import CallResult, ToolFile
 from hitsend.tools.mcp.definitions import clean_line
 
 MAX_FILES = 10
+MAX_ATTACHED_CHARS = 200_000
+"""Of a resource or a prompt, for a message."""
 MAX_TEXT_CHARS = 1_000_000
 """The loop cuts the text to what is stored."""
+
+
+Contents: TypeAlias = types.TextResourceContents | types.BlobResourceContents
 
 
 def read_result(result: types.CallToolResult, server: str) -> CallResult:
@@ -29,30 +36,56 @@ def read_result(result: types.CallToolResult, server: str) -> CallResult:
     return CallResult(output, failed=result.is_error, files=tuple(reader.files))
 
 
-def read_contents(
-    contents: Iterable[types.TextResourceContents | types.BlobResourceContents],
-) -> CallResult:
-    """Of a resource."""
-    reader = _Reader()
-    for one in contents:
-        reader.add_contents(one)
-    return CallResult(reader.text, files=tuple(reader.files))
+def read_text(contents: Sequence[Contents]) -> str:
+    """Returns the text of a resource. Raises Refused if it has none, or too much."""
+    texts = [text for one in contents if (text := _text_of(one)) is not None]
+    if not texts and contents:
+        media_type = clean_line(contents[0].mime_type or "", 100) or "a file of an unknown kind"
+        raise Refused(f"This is no text ({media_type}). Only text can be attached.", param="uri")
+    text = canonicalize("\n".join(texts)[: MAX_TEXT_CHARS + 1])
+    if not text.strip():
+        raise Refused("This is empty.", param="uri")
+    if len(text) > MAX_ATTACHED_CHARS:
+        num_chars = sum(map(len, texts))
+        raise Refused(
+            f"This has {num_chars:,} characters. At most {MAX_ATTACHED_CHARS:,} can be attached.",
+            param="uri",
+        )
+    return text
+
+
+def _text_of(contents: Contents) -> str | None:
+    """Some servers send text as bytes."""
+    if isinstance(contents, types.TextResourceContents):
+        return contents.text
+    if not (contents.mime_type or "").lower().startswith("text/"):
+        return None
+    try:
+        return base64.b64decode(contents.blob, validate=False).decode()
+    except (binascii.Error, ValueError):
+        return None
 
 
 def read_prompt(result: types.GetPromptResult) -> str:
-    """Returns the text of a prompt's messages, with who says it where there are several."""
+    """Returns the text of a prompt's messages, with who says it where there are several. Raises
+    Refused if there is none, or too much."""
     said = []
     for message in result.messages:
-        reader = _Reader()
+        reader = _Reader(keeps_files=False)
         reader.add(message.content)
         said.append((message.role, reader.text))
-    if len(said) == 1:
-        return said[0][1]
-    return "\n\n".join(f"{role.capitalize()}: {text}" for role, text in said)
+    text = "\n\n".join(f"{role.capitalize()}: {text}" for role, text in said)
+    text = canonicalize(said[0][1] if len(said) == 1 else text)
+    if not text.strip():
+        raise Refused("This prompt has no text.", param="name")
+    if len(text) > MAX_ATTACHED_CHARS:
+        raise Refused(f"This prompt has {len(text):,} characters.", param="name")
+    return text
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_files: bool = True) -> None:
+        self._keeps_files = keeps_files
         self._texts: list[str] = []
         self._num_chars = 0
         self.files: list[ToolFile] = []
@@ -101,6 +134,9 @@ class _Reader:
 
     def _add_file(self, name: str, media_type: str, encoded: str) -> None:
         media_type = clean_line(media_type, 100).lower() or "application/octet-stream"
+        if not self._keeps_files:
+            self.add_text(f"[{name}, {media_type}: left out, it is no text]")
+            return
         if len(self.files) >= MAX_FILES:
             self.add_text(f"[{name}: not shown, there are more than {MAX_FILES} files]")
             return

@@ -1,6 +1,7 @@
 """A transport that tells when the server is gone, and cleans listings before the SDK reads them."""
 
 import asyncio
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -9,6 +10,8 @@ import mcp_types as types
 from mcp.client import Transport
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
+
+ITEM_TEXTS = "name", "uri", "title", "description", "mimeType"
 
 
 class WatchedTransport:
@@ -81,6 +84,28 @@ def _clean_listing(message: object) -> None:
     tools = result.get("tools") if isinstance(result, dict) else None
     if isinstance(result, dict) and isinstance(tools, list):
         result["tools"] = [clean for tool in tools if (clean := _clean_tool(tool)) is not None]
+    for name, needed in ("resources", ("name", "uri")), ("prompts", ("name",)):
+        items = result.get(name) if isinstance(result, dict) else None
+        if isinstance(result, dict) and isinstance(items, list):
+            result[name] = [_clean_item(one) for one in items if _has_texts(one, needed)]
+
+
+def _has_texts(item: object, needed: Sequence[str]) -> bool:
+    return isinstance(item, dict) and all(isinstance(item.get(key), str) for key in needed)
+
+
+def _clean_item(item: dict[str, Any]) -> dict[str, Any]:
+    """Of a resource or a prompt."""
+    kept = {key: item[key] for key in ITEM_TEXTS if isinstance(item.get(key), str)}
+    arguments = item.get("arguments")
+    if isinstance(arguments, list):
+        kept["arguments"] = [
+            {"name": one["name"], "required": one.get("required") is True}
+            | ({"description": text} if isinstance(text := one.get("description"), str) else {})
+            for one in arguments
+            if _has_texts(one, ("name",))
+        ]
+    return kept
 
 
 def _clean_tool(tool: object) -> dict[str, Any] | None:

@@ -188,6 +188,31 @@ async def test_a_tool_that_changes_is_off_until_it_is_confirmed(desk: Desk, tmp_
     assert (await desk.call("odd_echo", text="x")).output == "x"
 
 
+async def test_listings_are_kept_until_the_server_tells_of_a_change(
+    desk: Desk, tmp_path: Path
+) -> None:
+    server = await desk.add_odd("offers", str(tmp_path))
+    host, user_id = desk.host, desk.user_id
+    for _ in range(2):
+        [resource] = await host.list_resources(server, user_id)
+        [prompt] = await host.list_prompts(server, user_id)
+    assert (resource.name, prompt.name) == ("notes 0", "prompts 0")
+    await desk.call("odd_change")
+    async with asyncio.timeout(20):
+        while len(await host.list_resources(server, user_id)) == 1:
+            continue
+    assert [one.name for one in await host.list_prompts(server, user_id)][1:] == ["prompts 1"]
+
+
+async def test_a_server_without_resources_is_not_connected_to_list_them(desk: Desk) -> None:
+    server = await desk.add_odd()
+    await desk.host.connections.test(server, desk.user_id)
+    await desk.host.connections.disconnect(server.id)
+    assert await desk.host.list_resources(server, desk.user_id) == ()
+    assert await desk.host.list_prompts(server, desk.user_id) == ()
+    assert desk.host.connections.status(server, desk.user_id).condition == "unused"
+
+
 async def test_a_server_tells_of_changes_while_it_runs(desk: Desk, tmp_path: Path) -> None:
     server = await desk.add_odd("plain", str(tmp_path))
     await desk.host.connections.test(server, desk.user_id)

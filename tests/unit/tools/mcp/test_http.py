@@ -98,13 +98,21 @@ async def test_progress_is_reported_while_a_tool_runs(desk: Desk) -> None:
 async def test_resources_and_prompts_are_listed_and_read(desk: Desk) -> None:
     async with serve(build_server().streamable_http_app()) as url:
         server = await add_shared(desk, f"{url}/mcp")
-        [resource] = await desk.host.list_resources(server, desk.user_id)
-        assert str(resource.uri) == "notes://today"
+        found = await desk.host.list_resources(server, desk.user_id)
+        assert [str(one.uri) for one in found] == [
+            "notes://today",
+            "notes://picture",
+            "notes://long",
+        ]
         read = await desk.host.read_resource(server, desk.user_id, "notes://today")
-        assert read.output.startswith("Buy milk.")
+        assert read.startswith("Buy milk.")
         [prompt] = await desk.host.list_prompts(server, desk.user_id)
         text = await desk.host.get_prompt(server, desk.user_id, prompt.name, {"name": "Bob"})
         assert text == "Write a greeting for Bob."
+        with pytest.raises(Refused, match=r"This is no text \(image/png\)"):
+            await desk.host.read_resource(server, desk.user_id, "notes://picture")
+        with pytest.raises(Refused, match="250,000 characters"):
+            await desk.host.read_resource(server, desk.user_id, "notes://long")
         with pytest.raises(Unavailable, match="Unknown resource"):
             await desk.host.read_resource(server, desk.user_id, "notes://none")
         await desk.host.connections.close()
