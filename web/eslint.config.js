@@ -15,7 +15,7 @@ const rows = [
 		'styles_page',
 		'tokens'
 	],
-	['memory', 'prompts', 'tools'],
+	['attachments', 'memory', 'prompts', 'tools'],
 	['state'],
 	['proof_of_work'],
 	['turn'],

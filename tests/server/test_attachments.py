@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.server.direct_chat import RecordingEngine
+from tests.server.test_shares import _read, _share
 from tests.server.test_untrusted_text import (
     ask,
     call_line,
@@ -154,3 +155,12 @@ async def test_the_same_message_with_another_one_is_another_request(world: World
     sent["messages"][0]["attachments"] = []
     refused = await ada.http.post("/backend-api/f/conversation", json=sent)
     assert refused.status_code == 422
+
+
+async def test_a_shared_conversation_does_not_show_it(world: World) -> None:
+    ada = await world.someone("ada")
+    stream = await send(ada, "What do I need?", NOTES)
+    assert stream.answer is not None
+    share = await _share(ada, stream)
+    read = await _read(await world.browser(), share)
+    assert ("What do I need?" in read.text, "milk" in read.text) == (True, False)

@@ -166,6 +166,7 @@ EXPECTED = {
     f"PATCH {MCP_SERVER}/tools": Access.SESSION,
     f"GET {MCP_SERVER}/calls": Access.SESSION,
     f"GET {MCP_SERVER}/log": Access.SESSION,
+    "GET /backend-api/mcp/sources": Access.SESSION,
     f"GET {MCP_SERVER}/resources": Access.SESSION,
     f"POST {MCP_SERVER}/resources/read": Access.SESSION,
     f"GET {MCP_SERVER}/prompts": Access.SESSION,

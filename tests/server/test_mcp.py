@@ -335,6 +335,26 @@ async def test_the_text_of_resources_and_prompts_is_read(world: World) -> None:
         await host(world).connections.close()
 
 
+async def test_servers_to_attach_from_are_those_that_the_person_may_use(world: World) -> None:
+    ada, eve = await world.someone("ada", "admin"), await world.someone("eve")
+    async with serve(build_server().streamable_http_app()) as url:
+        web = await add_web(ada, url, audience="everyone")
+        odd = await add_odd(ada, audience="owner")
+        off = await add_web(ada, url, title="Off", audience="everyone")
+        await ada.http.patch(f"{SERVERS}/{off['id']}", json={"is_on": False})
+        path = "/backend-api/mcp/sources"
+        seen = {one["id"]: one for one in (await ada.http.get(path)).json()["items"]}
+        assert set(seen) == {web["id"], odd["id"]}
+        assert not seen[odd["id"]]["may_have_resources"]
+        assert not seen[odd["id"]]["may_have_prompts"]
+        assert seen[web["id"]]["may_have_resources"]
+        [shared] = (await eve.http.get(path)).json()["items"]
+        assert (shared["title"], shared["prefix"]) == ("Web", "web")
+        refused = await eve.http.get(f"{SERVERS}/{odd['id']}/resources")
+        assert refused.status_code == 404
+        await host(world).connections.close()
+
+
 async def test_calls_are_listed_to_managers_and_each_persons_own_to_them(world: World) -> None:
     ada, eve = await world.someone("ada", "admin"), await world.someone("eve")
     server = await add_odd(ada)

@@ -475,6 +475,18 @@ class McpServerList(msgspec.Struct, frozen=True):
     can_share: bool
 
 
+class McpSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that texts for a message come from."""
+
+    id: str
+    title: str
+    prefix: str
+    """What its commands begin with."""
+    may_have_resources: bool
+    """False once it has said that it has none."""
+    may_have_prompts: bool
+
+
 class McpResource(msgspec.Struct, frozen=True, kw_only=True):
     uri: str
     name: str

@@ -110,6 +110,21 @@ export class Api extends HttpClient {
 		this.requestJson<wire.McpServerItem>('POST', 'mcp/sign-in', callback);
 	signOutOfServer = (id: string) => this.change('DELETE', `${TOOL_SERVERS}/${id}/sign-in`);
 
+	listToolSources = () => this.requestItems<wire.McpSource>('mcp/sources');
+	listServerResources = (id: string) =>
+		this.requestItems<wire.McpResource>(`${TOOL_SERVERS}/${id}/resources`);
+	readServerResource = async (id: string, uri: string) =>
+		(await this.requestJson<wire.McpText>('POST', `${TOOL_SERVERS}/${id}/resources/read`, { uri }))
+			.text;
+	listServerPrompts = (id: string) =>
+		this.requestItems<wire.McpPrompt>(`${TOOL_SERVERS}/${id}/prompts`);
+	getServerPrompt = async (
+		id: string,
+		prompt: { name: string; arguments: Record<string, string> }
+	) =>
+		(await this.requestJson<wire.McpText>('POST', `${TOOL_SERVERS}/${id}/prompts/get`, prompt))
+			.text;
+
 	getRules = () => this.requestJson<wire.ServerRules>('GET', 'rules');
 	getStatus = () => this.getWithTimeout<wire.Status>('status');
 	listModels = () => this.getWithTimeout<wire.ModelList>('models');

@@ -790,6 +790,14 @@ export interface McpSignedOut {
 	server_id: string;
 }
 
+export interface McpSource {
+	id: string;
+	title: string;
+	prefix: string;
+	may_have_resources: boolean;
+	may_have_prompts: boolean;
+}
+
 export interface McpStatus {
 	condition: McpCondition;
 	problem: string;

@@ -62,7 +62,7 @@ export class SlashCommands {
 
 function findCommands(draft: string, actions: Action[]): Action[] {
 	// A command is one short word, so a long draft is not searched.
-	const name = draft.startsWith('/') ? /^\/(\S{0,24})$/.exec(draft)?.[1]?.toLowerCase() : undefined;
+	const name = draft.startsWith('/') ? /^\/(\S{0,80})$/.exec(draft)?.[1]?.toLowerCase() : undefined;
 	if (name === undefined) return [];
 	return actions.filter(
 		(action) =>

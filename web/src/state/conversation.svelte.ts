@@ -9,6 +9,7 @@ import { ApiError, toFailure } from '$/api/http';
 import type { FormAction } from '$/api/events.gen';
 import type { CallVerdict, Feedback, FormContent, Message, ShareLink } from '$/api/wire';
 import { findQuestionOfTool } from '$/state/answerParts';
+import { Attached } from '$/state/attached.svelte';
 import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
 import { Draft } from '$/state/draft.svelte';
 import type { Drafts } from '$/state/drafts';
@@ -67,6 +68,7 @@ export class Conversation {
 	#api: Api;
 	#serverCopy: ServerCopy;
 	#draft: Draft;
+	readonly attached: Attached;
 	#liveTurn: LiveTurn;
 	#sending: Sending;
 	#closed = new AbortController();
@@ -82,12 +84,18 @@ export class Conversation {
 		this.#serverCopy = new ServerCopy(api, id, backoff, this.#closed.signal);
 		const isSending = () => this.#sending.outgoing !== null;
 		this.#liveTurn = new LiveTurn(api, this.#serverCopy, isSending, this.#closed.signal);
-		this.#draft = new Draft(
-			drafts,
-			() => this.id,
-			() => !this.isTemporary
+		const place = [drafts, () => this.id, () => !this.isTemporary] as const;
+		this.#draft = new Draft(...place);
+		this.attached = new Attached(...place);
+		this.#sending = new Sending(
+			api,
+			this,
+			this.#serverCopy,
+			this.#liveTurn,
+			delivery,
+			this.#draft,
+			this.attached
 		);
-		this.#sending = new Sending(api, this, this.#serverCopy, this.#liveTurn, delivery, this.#draft);
 		addEventListener('pagehide', () => this.#draft.flush(), { signal: this.#closed.signal });
 	}
 

@@ -2,6 +2,7 @@
  * The messages that the server has not accepted yet, in localStorage: they survive a reload and a
  * closed tab, and are deleted on sign-out. All tabs share them.
  */
+import type { SendBodyAttachment } from '$/api/wire';
 import type { SendOptions } from '$/state/sendBody';
 
 /** NOTE: stored as JSON; another version of the page may read it. */
@@ -14,6 +15,8 @@ export interface OutgoingMessage {
 	parent: string | null;
 	/** The message that this one edits. */
 	edits: string | null;
+	/** Absent in messages without any. */
+	attachments?: SendBodyAttachment[];
 	ask: SendOptions;
 	/** Whether its conversation is temporary. */
 	isTemporary?: boolean;

@@ -70,12 +70,14 @@ export class Prewarm {
 		return isPrefilled && countNewChars(text, lastText) >= MIN_NEW_CHARS;
 	}
 
-	/** Whether the last request was for the same model and tools after the same message. */
-	#hasSamePrefix({ conversationId, parent, ask }: PrewarmRequest): boolean {
+	/** Whether the last request was for the same model and tools after the same message,
+	 * with the same attachments. */
+	#hasSamePrefix({ conversationId, parent, ask, attachments }: PrewarmRequest): boolean {
 		const last = this.#last;
 		const isSame = last?.conversationId === conversationId && last.parent === parent;
 		const haveSameTools = last?.ask.features?.join(' ') === ask.features?.join(' ');
-		return isSame && last.ask.model === ask.model && haveSameTools;
+		const haveSameTexts = listPlaces(last?.attachments) === listPlaces(attachments);
+		return isSame && last.ask.model === ask.model && haveSameTools && haveSameTexts;
 	}
 
 	async #send(request: PrewarmRequest): Promise<void> {
@@ -104,6 +106,10 @@ export class Prewarm {
 		if (token === null) return;
 		this.#conduit = { token, conversationId, expiresAt: Date.now() + TOKEN_MS };
 	}
+}
+
+function listPlaces(attachments: PrewarmRequest['attachments'] = []): string {
+	return attachments.map(({ server, uri }) => `${server} ${uri}`).join('\n');
 }
 
 /** How many characters follow the common prefix of the two texts. */

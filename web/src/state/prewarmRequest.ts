@@ -1,5 +1,5 @@
 /** Builds the prepare request for the message that is being written. */
-import { ROOT, type SendBody } from '$/api/wire';
+import { ROOT, type SendBody, type SendBodyAttachment } from '$/api/wire';
 import type { Conversation } from '$/state/conversation.svelte';
 import { createId } from '$/state/ids';
 import { getLeafId } from '$/state/messageTree';
@@ -12,6 +12,7 @@ const FULL_SHARE = 0.6;
 export interface PrewarmRequest {
 	/** Empty if nothing is written yet. */
 	text: string;
+	attachments?: SendBodyAttachment[];
 	conversationId: string | null;
 	parent: string;
 	ask: SendOptions;
@@ -32,6 +33,7 @@ export function buildPrewarmRequest(
 	// The person is asked before a secret leaves the page.
 	if (conversation.hasSecret) return null;
 	const { draft, id: conversationId, path } = conversation;
+	const attachments = conversation.attached.items;
 	const isPrefilled = workspace.preferences.isReadAhead;
 	const parent = getLeafId(path) ?? ROOT;
 	const isTemporary = conversationId === null && conversation.isTemporary;
@@ -41,8 +43,9 @@ export function buildPrewarmRequest(
 		const isCold = isPrefilled && path.length > 0 && conversation.turn === null;
 		return isCold ? { ...common, text: '', isCounted: false } : null;
 	}
-	const isCounted = isContextNearlyFull(workspace, conversation) || draft.length > LONG_CHARS;
-	return isPrefilled || isCounted ? { ...common, text: draft, isCounted } : null;
+	const numChars = attachments.reduce((sum, { text }) => sum + text.length, draft.length);
+	const isCounted = isContextNearlyFull(workspace, conversation) || numChars > LONG_CHARS;
+	return isPrefilled || isCounted ? { ...common, text: draft, attachments, isCounted } : null;
 }
 
 /** Whether the conversation takes most of the model's context window. */

@@ -12,23 +12,26 @@ export interface SendOptions {
 }
 
 /** The message as the conversation shows it before the server has accepted it. */
-export function toMessage({ id, text, parent }: OutgoingMessage): Message {
+export function toMessage({ id, text, parent, attachments = [] }: OutgoingMessage): Message {
+	const shown = attachments.map((one) => ({ ...one, kind: 'attachment' as const }));
 	return {
 		id,
 		author: { role: 'user' },
 		create_time: Date.now() / 1000,
 		content: { content_type: 'text', parts: [text] },
 		status: 'finished_successfully',
-		metadata: { parent_id: parent }
+		metadata: { parent_id: parent, ...(shown.length > 0 ? { attachments: shown } : {}) }
 	};
 }
 
 export function buildSendBody(outgoing: OutgoingMessage): SendBody {
 	const { id, content } = toMessage(outgoing);
+	const { attachments = [] } = outgoing;
+	const attached = attachments.length > 0 ? { attachments } : {};
 	const startsTemporary = outgoing.isTemporary === true && outgoing.conversationId === null;
 	return {
 		action: 'next',
-		messages: [{ id, author: { role: 'user' }, content }],
+		messages: [{ id, author: { role: 'user' }, content, ...attached }],
 		parent_message_id: outgoing.parent ?? ROOT,
 		...buildCommonFields(outgoing.ask, outgoing.conversationId),
 		system_hints: outgoing.ask.features ?? [],

@@ -3,8 +3,9 @@
  * `LiveTurn` reads the answers. A refused message returns to where it was written.
  */
 import type { Api } from '$/api/client';
-import type { Failure } from '$/api/wire';
+import type { Failure, SendBodyAttachment } from '$/api/wire';
 import { findSecrets, type FoundSecret } from '$/safety/secrets';
+import type { Attached } from '$/state/attached.svelte';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
 import type { Draft } from '$/state/draft.svelte';
@@ -32,7 +33,10 @@ export interface SecretQuestion {
 	answer: (text: string | null) => Promise<void>;
 }
 
-type ShownConversation = Pick<Conversation, 'id' | 'path' | 'canSend' | 'getParentId' | 'reveal'>;
+type ShownConversation = Pick<
+	Conversation,
+	'id' | 'path' | 'canSend' | 'getParentId' | 'message' | 'reveal'
+>;
 
 export class Sending {
 	/** The message that the server has not accepted yet. It is shown as if it had. */
@@ -51,6 +55,7 @@ export class Sending {
 	#liveTurn: LiveTurn;
 	#delivery: Delivery;
 	#draft: Draft;
+	#attached: Attached;
 	/** The server may have got this refused message. Sent again unchanged, it keeps its id. */
 	#unsent: OutgoingMessage | null = null;
 	/** The secrets that the person chose to send. */
@@ -62,7 +67,8 @@ export class Sending {
 		serverCopy: ServerCopy,
 		liveTurn: LiveTurn,
 		delivery: Delivery,
-		draft: Draft
+		draft: Draft,
+		attached: Attached
 	) {
 		this.#api = api;
 		this.#shown = shown;
@@ -70,6 +76,7 @@ export class Sending {
 		this.#liveTurn = liveTurn;
 		this.#delivery = delivery;
 		this.#draft = draft;
+		this.#attached = attached;
 	}
 
 	/** Sends the draft after the last message. */
@@ -81,12 +88,13 @@ export class Sending {
 			const setText = (text: string) => (this.#draft.text = text);
 			return this.#ask(text, secrets, setText, () => this.send(options));
 		}
-		const outgoing = this.#compose(text, getLeafId(this.#shown.path), options);
+		const attachments = this.#attached.take();
+		const outgoing = this.#compose(text, getLeafId(this.#shown.path), options, attachments);
 		this.#draft.text = '';
 		await this.#deliver(outgoing);
 	}
 
-	/** Sends the edited message, as a new branch beside the old one. */
+	/** Sends the edited message with what was attached to it, as a new branch beside the old one. */
 	async edit(options: SendOptions): Promise<void> {
 		if (this.editing === null || this.editing.text.trim() === '' || !this.#shown.canSend) return;
 		const { id, text } = this.editing;
@@ -96,8 +104,9 @@ export class Sending {
 			return this.#ask(text, secrets, setText, () => this.edit(options));
 		}
 		this.editing = null;
+		const attachments = this.#attachmentsOf(id);
 		await this.#deliver({
-			...this.#compose(text, this.#shown.getParentId(id), options),
+			...this.#compose(text, this.#shown.getParentId(id), options, attachments),
 			edits: id
 		});
 	}
@@ -161,10 +170,29 @@ export class Sending {
 		await Promise.all([this.watch(outgoing, turn), this.#delivery.send(outgoing, turn)]);
 	}
 
-	#compose(text: string, parent: string | null, ask: SendOptions): OutgoingMessage {
+	#attachmentsOf(id: string): SendBodyAttachment[] {
+		const attached = this.#shown.message(id)?.metadata.attachments ?? [];
+		return attached.map(({ title, server, uri, text }) => ({ title, server, uri, text }));
+	}
+
+	#compose(
+		text: string,
+		parent: string | null,
+		ask: SendOptions,
+		attachments: SendBodyAttachment[]
+	): OutgoingMessage {
 		const conversationId = this.#shown.id;
 		const { isTemporary } = this.#serverCopy;
-		const fields = { text, conversationId, parent, edits: null, ask, isWaiting: false };
+		const attached = attachments.length > 0 ? { attachments } : {};
+		const fields = {
+			text,
+			...attached,
+			conversationId,
+			parent,
+			edits: null,
+			ask,
+			isWaiting: false
+		};
 		const composed = isTemporary ? { ...fields, isTemporary } : fields;
 		const unsent = this.#unsent;
 		const resent = { ...composed, id: unsent?.id ?? createId() };
@@ -186,6 +214,7 @@ export class Sending {
 		} else {
 			this.#liveTurn.problem = failure;
 			this.#draft.restore(outgoing.text);
+			this.#attached.add(...(outgoing.attachments ?? []));
 		}
 	}
 }

@@ -19,6 +19,7 @@ import { Outbox, type OutgoingMessage } from '$/state/outbox';
 import type { Preferences } from '$/state/preferences.svelte';
 import { Prewarm } from '$/state/prewarm.svelte';
 import type { SendOptions } from '$/state/sendBody';
+import { Sources } from '$/state/sources.svelte';
 import { Telemetry } from '$/state/telemetry';
 import type { Turn } from '$/turn/turn.svelte';
 import { describeFailure } from '$/words/failure';
@@ -35,6 +36,7 @@ export class Workspace {
 	readonly telemetry: Telemetry;
 	readonly memoryCache: MemoryCache;
 	readonly features: Features;
+	readonly sources: Sources;
 	open: Conversation;
 
 	#drafts: Drafts;
@@ -60,6 +62,7 @@ export class Workspace {
 		this.telemetry = new Telemetry(api, () => preferences.isReported);
 		this.memoryCache = new MemoryCache(api);
 		this.features = new Features(api, localStorage, user.id);
+		this.sources = new Sources(api);
 		this.#configureApi();
 		this.#socket = new Socket(api.requestSocketTicket);
 		api.socket = this.#socket;
@@ -82,6 +85,7 @@ export class Workspace {
 		this.telemetry.watch(this.#closed.signal);
 		void this.allowance.load();
 		void this.features.load();
+		void this.sources.load();
 		void this.#loadProfile();
 	}
 
@@ -244,7 +248,8 @@ export class Workspace {
 		if (this.open.settle(outgoing, result)) return true;
 		if (result.kind === 'refused' && conversationId !== this.open.id) {
 			// Text of a temporary chat is never stored.
-			if (outgoing.isTemporary !== true) this.#drafts.restore(conversationId, outgoing.text);
+			const { text, attachments, isTemporary } = outgoing;
+			if (isTemporary !== true) this.#drafts.restore(conversationId, text, attachments);
 			const { failure } = result;
 			if (failure !== null) this.notices.warn(describeFailure(failure, this.preferences.words));
 		}

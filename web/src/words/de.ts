@@ -1,5 +1,6 @@
 /** All German words. */
 import type { Words } from '$/words/words';
+import { attachments } from '$/words/de/attachments';
 import { chat } from '$/words/de/chat';
 import { composer } from '$/words/de/composer';
 import { workspace } from '$/words/de/workspace';
@@ -18,6 +19,7 @@ import { welcome } from '$/words/de/welcome';
 import { createNumberFormats } from '$/words/numbers';
 
 export const de: Words = {
+	attachments,
 	chat,
 	composer,
 	workspace,

@@ -1,4 +1,5 @@
 /** All English words. Every other language has the same keys. */
+import { attachments } from '$/words/en/attachments';
 import { chat } from '$/words/en/chat';
 import { composer } from '$/words/en/composer';
 import { workspace } from '$/words/en/workspace';
@@ -17,6 +18,7 @@ import { welcome } from '$/words/en/welcome';
 import { createNumberFormats } from '$/words/numbers';
 
 export const en = {
+	attachments,
 	chat,
 	composer,
 	workspace,

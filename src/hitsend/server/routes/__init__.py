@@ -187,6 +187,7 @@ ROUTES: tuple[Endpoint, ...] = (
     mcp_tools.change_tool,
     mcp_tools.list_calls,
     mcp_tools.get_log,
+    mcp_resources.list_sources,
     mcp_resources.list_resources,
     mcp_resources.read_resource,
     mcp_resources.list_prompts,

@@ -9,7 +9,14 @@ from starlette.responses import Response
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.tool_servers import find_host, find_in_use
 from hitsend.tools.mcp.definitions import clean_line, clean_text
-from hitsend.wire.responses import Items, McpPrompt, McpPromptArgument, McpResource, McpText
+from hitsend.wire.responses import (
+    Items,
+    McpPrompt,
+    McpPromptArgument,
+    McpResource,
+    McpSource,
+    McpText,
+)
 
 Url = Annotated[str, Meta(min_length=1, max_length=2_000)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
@@ -24,6 +31,29 @@ class ResourceBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PromptBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
     arguments: Values = {}
+
+
+@endpoint("GET", "/backend-api/mcp/sources", Access.SESSION)
+async def list_sources(call: Call) -> Response:
+    """List the MCP servers whose resources and prompts the caller may use. Connects to none."""
+    if call.app.mcp is None:
+        return json_response(Items(()))
+    store, connections = call.app.services.store.mcp_servers, call.app.mcp.connections
+    usable = await store.usable_ids(call.user_id)
+    items = []
+    for one in await store.list(call.user_id):
+        if not one.is_on or one.id not in usable:
+            continue
+        offers = connections.find_offers(one.id)
+        source = McpSource(
+            id=one.id,
+            title=one.title,
+            prefix=one.prefix,
+            may_have_resources=offers is None or offers.resources,
+            may_have_prompts=offers is None or offers.prompts,
+        )
+        items.append(source)
+    return json_response(Items(items))
 
 
 @endpoint("GET", "/backend-api/mcp/servers/{server_id}/resources", Access.SESSION)
