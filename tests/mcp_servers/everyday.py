@@ -98,6 +98,11 @@ def build_server(began: asyncio.Event | None = None) -> MCPServer:
         """Greets somebody."""
         return f"Write a greeting for {name}."
 
+    @server.prompt()
+    def plan() -> str:
+        """Plans the day."""
+        return "Plan my day."
+
     return server
 
 

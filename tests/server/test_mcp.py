@@ -325,7 +325,7 @@ async def test_the_text_of_resources_and_prompts_is_read(world: World) -> None:
             body = {"uri": f"notes://{uri}"}
             refused = await ada.http.post(f"{path}/resources/read", json=body)
             assert (refused.status_code, reason in refused.text) == (400, True)
-        [prompt] = (await ada.http.get(f"{path}/prompts")).json()["items"]
+        prompt, _ = (await ada.http.get(f"{path}/prompts")).json()["items"]
         assert prompt["arguments"] == [{"name": "name", "description": "", "is_required": True}]
         body = {"name": "greet", "arguments": {"name": "Bob"}}
         got = await ada.http.post(f"{path}/prompts/get", json=body)

@@ -106,7 +106,7 @@ async def test_resources_and_prompts_are_listed_and_read(desk: Desk) -> None:
         ]
         read = await desk.host.read_resource(server, desk.user_id, "notes://today")
         assert read.startswith("Buy milk.")
-        [prompt] = await desk.host.list_prompts(server, desk.user_id)
+        prompt, _ = await desk.host.list_prompts(server, desk.user_id)
         text = await desk.host.get_prompt(server, desk.user_id, prompt.name, {"name": "Bob"})
         assert text == "Write a greeting for Bob."
         with pytest.raises(Refused, match=r"This is no text \(image/png\)"):

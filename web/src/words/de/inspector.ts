@@ -29,7 +29,7 @@ export const inspector: Words['inspector'] = {
 		memory: 'Gedächtnis',
 		recalled: 'wieder gezeigt',
 		summary: 'Zusammenfassung',
-		file: 'Datei',
+		file: 'angehängt',
 		tools: 'Liste der Werkzeuge',
 		tool: 'Werkzeug',
 		history: 'Verlauf',

@@ -28,7 +28,7 @@ export const inspector = {
 		memory: 'memory',
 		recalled: 'recalled',
 		summary: 'summary',
-		file: 'file',
+		file: 'attached',
 		tools: 'list of tools',
 		tool: 'tool',
 		history: 'history',
