@@ -165,6 +165,41 @@ async def test_a_question_can_be_kept_and_followed_by_another(world: World) -> N
     assert (await ada.http.get("/backend-api/conversations")).json()["total"] == 1
 
 
+@pytest.mark.parametrize("keeps", [{}, {"is_kept": True}])
+async def test_a_question_with_the_same_key_is_asked_once(
+    world: World, keeps: dict[str, bool]
+) -> None:
+    ada = await world.someone("ada")
+    meta = {"hitsend/idempotency-key": "k-1"}
+    async with connect(world.url, ada.key) as host:
+        question = {"question": "!script\nOnce."} | keeps
+        first, again = [
+            (await host.call_tool("ask", question, meta=meta)).structured_content for _ in range(2)
+        ]
+        assert first == again
+        other = await host.call_tool("ask", {"question": "Another"} | keeps, meta=meta)
+        assert other.is_error
+        for wrong in ("", "ü", 7):
+            bad = await host.call_tool("ask", question, meta={"hitsend/idempotency-key": wrong})
+            assert bad.is_error
+    used = (await ada.http.get("/backend-api/usage")).json()
+    assert used["total"]["num_turns"] == 1
+
+
+async def test_a_question_in_a_conversation_with_the_same_key_is_asked_once(world: World) -> None:
+    ada = await world.someone("ada")
+    stream = await ada.send("!script\nOne.")
+    meta = {"hitsend/idempotency-key": "k-2"}
+    question = {"question": "!script\nTwo.", "conversation_id": stream.conversation_id}
+    async with connect(world.url, ada.key) as host:
+        for _ in range(2):
+            answered = await host.call_tool("ask", question, meta=meta)
+            assert answered.structured_content is not None
+            assert answered.structured_content["answer"] == "Two."
+    tree = await ada.conversation(stream.conversation_id)
+    assert len([one for one in tree["mapping"].values() if one["message"]]) == 4
+
+
 async def test_an_answer_that_was_cut_says_so(world: World) -> None:
     ada = await world.someone("ada")
     async with connect(world.url, ada.key) as host:

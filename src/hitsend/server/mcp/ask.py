@@ -6,7 +6,8 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Annotated
-from uuid import uuid4
+from uuid import UUID as Uuid
+from uuid import uuid4, uuid5
 
 from msgspec import Meta
 
@@ -21,6 +22,8 @@ from hitsend.server.turns.start import start_once
 from hitsend.wire.openai import build_completion
 from hitsend.wire.send import UUID
 
+KEYS = Uuid("5a6f0c1e-8f3b-4f0e-9a52-6d3c1b7e2f90")
+"""The id of a message follows from its idempotency key, so a repeated one is the same message."""
 REPORT_S = 0.5
 """Between two reports of progress, at least."""
 
@@ -67,13 +70,15 @@ class Answered(Result, frozen=True, kw_only=True):
 async def ask(asked: ToolCall, given: Ask) -> Answered:
     """Ask one of hitsend's models a question, and return its answer. Without conversation_id and
     is_kept nothing of it is kept, and the model sees only the question."""
-    call = asked.call
-    turn, _, _ = await start_once(call, await _build_send(call, given), ends_with_caller=True)
+    call, is_repeatable = asked.call, asked.idempotency_key is not None
+    send = await _build_send(call, given, asked.idempotency_key)
+    turn, _, _ = await start_once(call, send, ends_with_caller=not is_repeatable)
     try:
         _, batches = await call.app.runner.follow(turn.turn_id, call.user_id)
         log = await _collect(batches, Progress(asked))
     finally:
-        if running := call.app.runner.find(turn.turn_id, call.user_id):
+        running = call.app.runner.find(turn.turn_id, call.user_id)
+        if running and not is_repeatable:  # else the client may ask for it again
             call.app.runner.abandon(running)
     completion = build_completion(log)
     choice = completion.choices[0]
@@ -129,7 +134,7 @@ async def _collect(
     return log
 
 
-async def _build_send(call: Call, given: Ask) -> Send:
+async def _build_send(call: Call, given: Ask, key: str | None) -> Send:
     check_length(len(given.question), call.app.services.settings.max_message_chars)
     text = await asyncio.to_thread(canonicalize, given.question)
     if not text.strip():
@@ -137,27 +142,43 @@ async def _build_send(call: Call, given: Ask) -> Send:
     sampling = Sampling(max_tokens=given.max_tokens)
     if given.conversation_id is None and not given.is_kept:
         question = Message("user", (Text(text),), "user")
-        return Send(user_id=call.user_id, model=given.model, sampling=sampling, given=(question,))
+        return Send(
+            user_id=call.user_id,
+            model=given.model,
+            sampling=sampling,
+            given=(question,),
+            key=_prefixed(key),
+        )
+    message_id = str(uuid4()) if key is None else str(uuid5(KEYS, f"{call.user_id} {key}"))
     return Send(
         user_id=call.user_id,
         model=given.model,
         sampling=sampling,
         conversation_id=given.conversation_id,
-        parent_id=await _find_parent(call, given.conversation_id),
-        message_id=str(uuid4()),
+        parent_id=await _find_parent(call, given.conversation_id, message_id),
+        message_id=message_id,
         text=text,
+        key=_prefixed(key),
     )
 
 
-async def _find_parent(call: Call, conversation_id: str | None) -> str | None:
-    """The end of the conversation as its owner sees it. What the answer tells of it needs a key
-    that may read."""
+def _prefixed(key: str | None) -> str | None:
+    """Keys of other routes are apart from these."""
+    return None if key is None else f"mcp:{key}"
+
+
+async def _find_parent(call: Call, conversation_id: str | None, message_id: str) -> str | None:
+    """The end of the conversation as its owner sees it, or what the question followed if it was
+    asked before. What the answer tells of it needs a key that may read."""
     if conversation_id is None:
         return None
     check_scopes(frozenset({"read"}), call.identity)
     if not UUID.fullmatch(conversation_id):
         raise Refused("This is no id of a conversation. Copy an id as it was returned.")
     conversation = await call.app.services.store.conversations.get(conversation_id, call.user_id)
+    for asked in conversation.messages:
+        if asked.message_id == message_id:
+            return asked.parent_id
     if conversation.running is not None:
         raise Conflict(
             "An answer is being written in this conversation. Ask again when it is done."

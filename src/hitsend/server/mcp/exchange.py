@@ -17,11 +17,12 @@ from msgspec import UNSET
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from hitsend.errors import HitsendError
+from hitsend.errors import HitsendError, Refused
 from hitsend.server.call import Call, json_response
 from hitsend.server.edge.forwarded_headers import client_address
 from hitsend.server.edge.until_disconnect import run_until_disconnect
 from hitsend.server.mcp.tool import McpTool
+from hitsend.server.turns.start import VISIBLE_ASCII
 from hitsend.server.turns.stream import HEADERS, RevocableStream
 from hitsend.sse import encode_frame, encode_heartbeat
 from hitsend.wire.json_rpc import (
@@ -35,6 +36,10 @@ from hitsend.wire.json_rpc import (
 
 END = b""
 """The frame after the last notification."""
+
+
+IDEMPOTENCY_KEY = "hitsend/idempotency-key"
+"""In `_meta` of a call: the same key gets the same turn."""
 
 
 class Revision(msgspec.Struct, frozen=True):
@@ -150,6 +155,14 @@ class Exchange:
             self.reply = Reply(RpcFailure(cancelled, self.request_id))
         finally:
             self._frames.put_nowait(END)
+
+    def read_idempotency_key(self) -> str | None:
+        """Raises Refused if there is one, and it cannot be a key."""
+        meta = self.message.params.get("_meta")
+        key = meta.get(IDEMPOTENCY_KEY) if isinstance(meta, dict) else None
+        if key is not None and not (isinstance(key, str) and VISIBLE_ASCII.fullmatch(key)):
+            raise Refused(f"`{IDEMPOTENCY_KEY}` has to be 1 to 255 visible ASCII characters.")
+        return key
 
     def _progress_token(self) -> RequestId | None:
         match self.message.params.get("_meta"):

@@ -133,8 +133,8 @@ class SdkServer:
         exchange = _exchange_of(context)
         if (tool := self._tools.get(params.name)) is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:100]!r} here.")
-        asked = ToolCall(exchange.call, exchange.report)
         try:
+            asked = ToolCall(exchange.call, exchange.report, exchange.read_idempotency_key())
             result = await tool.run(asked, params.arguments or {})
         except HitsendError as error:
             return _failed(error.message)

@@ -31,6 +31,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     call: Call
     report: Callable[[str], None]
     """Tells the client how far the call is, if it asked to know."""
+    idempotency_key: str | None = None
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
