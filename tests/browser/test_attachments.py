@@ -10,7 +10,6 @@ from tests.browser.axe import accessibility_problems
 from tests.browser.world import PASSWORD, ROOT, Person
 
 SERVERS = ROOT / "tests" / "mcp_servers"
-PHONE = {"width": 390, "height": 844}
 
 
 def add_program(person: Person, title: str, *words: str) -> None:
@@ -87,7 +86,7 @@ def test_an_edited_message_keeps_what_was_attached(ada: Person) -> None:
 
 def test_what_cannot_be_attached_is_named_with_the_reason(ada: Person) -> None:
     add_everyday(ada)
-    ada.page.set_viewport_size(PHONE)
+    ada.page.set_viewport_size({"width": 390, "height": 844})
     with attaching(ada) as dialog:
         dialog.get_by_role("button", name="notes://picture").click()
         expect(dialog.get_by_role("alert")).to_contain_text("This is no text (image/png).")

@@ -4,11 +4,12 @@ import asyncio
 import json
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import RequestParamsMeta
 from msgspec.structs import replace
 from tests.server.mcp_host import (
     HANDSHAKE,
@@ -165,12 +166,16 @@ async def test_a_question_can_be_kept_and_followed_by_another(world: World) -> N
     assert (await ada.http.get("/backend-api/conversations")).json()["total"] == 1
 
 
+def keyed(key: object) -> RequestParamsMeta:
+    return cast(RequestParamsMeta, {"hitsend/idempotency-key": key})
+
+
 @pytest.mark.parametrize("keeps", [{}, {"is_kept": True}])
 async def test_a_question_with_the_same_key_is_asked_once(
     world: World, keeps: dict[str, bool]
 ) -> None:
     ada = await world.someone("ada")
-    meta = {"hitsend/idempotency-key": "k-1"}
+    meta = keyed("k-1")
     async with connect(world.url, ada.key) as host:
         question = {"question": "!script\nOnce."} | keeps
         first, again = [
@@ -180,7 +185,7 @@ async def test_a_question_with_the_same_key_is_asked_once(
         other = await host.call_tool("ask", {"question": "Another"} | keeps, meta=meta)
         assert other.is_error
         for wrong in ("", "ü", 7):
-            bad = await host.call_tool("ask", question, meta={"hitsend/idempotency-key": wrong})
+            bad = await host.call_tool("ask", question, meta=keyed(wrong))
             assert bad.is_error
     used = (await ada.http.get("/backend-api/usage")).json()
     assert used["total"]["num_turns"] == 1
@@ -189,7 +194,7 @@ async def test_a_question_with_the_same_key_is_asked_once(
 async def test_a_question_in_a_conversation_with_the_same_key_is_asked_once(world: World) -> None:
     ada = await world.someone("ada")
     stream = await ada.send("!script\nOne.")
-    meta = {"hitsend/idempotency-key": "k-2"}
+    meta = keyed("k-2")
     question = {"question": "!script\nTwo.", "conversation_id": stream.conversation_id}
     async with connect(world.url, ada.key) as host:
         for _ in range(2):

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { expect, test } from 'vitest';
 import { Attached, MAX_ATTACHMENTS } from '$/state/attached.svelte';
 import { Drafts } from '$/state/drafts';
