@@ -95,10 +95,10 @@ class _Reader:
         return "\n".join(self._texts)
 
     def has_json(self, value: object) -> bool:
-        """Whether the texts are this value. Servers repeat it for older hosts, the official SDK
-        for a single value without the object around it."""
+        """Whether the texts are this value. Servers repeat it for older hosts, and some leave out
+        the object around a single value, such as `{"content": …}`."""
         told = [_decode(text) for text in self._texts]
-        wanted = [value, value.get("result")] if _is_wrapped(value) else [value]
+        wanted = [value, *value.values()] if _is_wrapped(value) else [value]
         return any(
             one in (told, self._texts) or one in told or one in self._texts for one in wanted
         )
@@ -152,7 +152,7 @@ class _Reader:
 
 
 def _is_wrapped(value: object) -> TypeGuard[dict[str, object]]:
-    return isinstance(value, dict) and value.keys() == {"result"}
+    return isinstance(value, dict) and len(value) == 1
 
 
 def _decode(text: str) -> object:
