@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import assert_never
 
 import msgspec
@@ -78,6 +79,8 @@ class ChunkView:
         self._is_role_sent = False
 
     def encode(self, batch: Sequence[Stamped]) -> bytes:
+        if len(batch) == 1:  # a reader who keeps up gets one token at a time
+            return b"".join(self._event_chunks(batch[0].event))
         return b"".join(self.encode_chunks(batch))
 
     def encode_chunks(self, batch: Sequence[Stamped]) -> Iterator[bytes]:
@@ -136,7 +139,16 @@ class ChunkView:
         logprobs = _build_logprobs(event.tokens, self._num_logprobs)
         if not event.text and not (logprobs and logprobs.content):
             return []
+        if logprobs is None:
+            before, after = self._around_text
+            return [b"%b%b%b" % (before, _encode_json(event.text), after)]
         return [self._chunk(response.Delta(content=event.text), logprobs=logprobs)]
+
+    @cached_property
+    def _around_text(self) -> tuple[bytes, bytes]:
+        """What is before and after the text in a chunk: the same for every token of an answer."""
+        before, name, after = self._chunk(response.Delta(content="")).partition(b'"content":')
+        return before + name, after.removeprefix(b'""')
 
     def _first_call_chunk(self, call: ToolCall) -> bytes:
         function = response.FunctionPiece(call.arguments, call.tool)
