@@ -26,7 +26,7 @@ from bench.machine import Figure
 
 LONG, SHORT = 256, 20
 MAX_BYTES = 60
-"""Per token. The steps of a turn take some 800 bytes however short its answer is."""
+"""Per token. The steps of a turn take some 350 bytes however short its answer is."""
 NUM_ALTERNATIVES = 3
 SETTLE_S = 3.0
 """The title of a conversation comes after its answer."""

@@ -7,6 +7,7 @@ to do. Repeating one after a crash does no harm.
 import logging
 from collections.abc import Collection, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,6 +30,7 @@ from hitsend.allowance import DAY_S
 from hitsend.events import Stamped, TextArrived, decode
 from hitsend.store.database import Database
 from hitsend.store.packed_log import pack, unpack, without_tokens
+from hitsend.store.prepared import Prepared, as_list, is_one_of
 from hitsend.store.schema import messages, packed_events, turn_events, turns
 from hitsend.store.turn_logs import EVENT_COLUMNS
 
@@ -59,6 +61,14 @@ INSERT_PACK = insert(packed_events).from_select(
 """Unless the turn was deleted meanwhile."""
 DELETE_ROWS = delete(turn_events).where(
     turn_events.c.turn_id == OF_TURN, turn_events.c.seq <= OF_SEQ
+)
+
+
+READ_EVENTS = Prepared(
+    select(turn_events.c.turn_id, *EVENT_COLUMNS)
+    .where(is_one_of(turn_events.c.turn_id, "ids"))
+    .order_by(turn_events.c.turn_id, turn_events.c.seq)
+    .limit(MAX_EVENTS)
 )
 
 
@@ -134,25 +144,19 @@ class LogPacking:
             .limit(MAX_TURNS)
         )
         ids = connection.scalars(due).all()
-        query = (
-            select(turn_events.c.turn_id, *EVENT_COLUMNS)
-            .where(turn_events.c.turn_id.in_(ids))
-            .order_by(turn_events.c.turn_id, turn_events.c.seq)
-            .limit(MAX_EVENTS)
-        )
-        rows = connection.execute(query).all()
-        cut = rows[-1].turn_id if len(rows) == MAX_EVENTS else None
+        rows = READ_EVENTS.rows(connection, ids=as_list(ids))
+        cut = rows[-1][0] if len(rows) == MAX_EVENTS else None
         last_seqs = dict.fromkeys(ids, 0)
         packs = []
-        for turn_id, own in groupby(rows, lambda row: row.turn_id):
-            events = [(row.seq, row.at_ms, row.data) for row in own]
+        for turn_id, own in groupby(rows, itemgetter(0)):
+            events = [row[1:] for row in own]
             packs += _pack_rows(turn_id, events)
             last_seqs[turn_id] = events[-1][0]
         whole = [id_ for id_ in ids if cut is None or id_ < cut]
         return _Packed(packs, [{"of_turn": id_, "of_seq": last_seqs[id_]} for id_ in whole])
 
 
-def _pack_rows(turn_id: str, rows: Sequence[tuple[int, float, bytes]]) -> list[dict[str, object]]:
+def _pack_rows(turn_id: str, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, object]]:
     try:
         events = [Stamped(seq, at_ms, decode(data)) for seq, at_ms, data in rows]
         return [

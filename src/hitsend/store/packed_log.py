@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from hitsend.events import Stamped, TextArrived, decode, encode
 from hitsend.messages import Alternative, Token
 
-VERSION = b"\x01"
+VERSION = b"\x02"
 LEVEL = 6
 COMMON = (
     b'{"type":"TurnStarted","turn_id":"","conversation_id":"","action":"next","model":"",'
@@ -47,6 +47,49 @@ COMMON = (
     b'{"type":"TextArrived","text":"","tokens":[]}\n{"type":"TextArrived","text":"","tokens":[]}\n'
 )
 """Text that most logs contain. It halves the size of a short log, and is part of the format."""
+WORDS = (
+    "the of and to in a is that for it as was with be by on not are or his from at which but "
+    "have an had you were one all we can there has been if more when will would who so no out "
+    "up into them then what about could time these two may other only its new such like any "
+    "my first our most your after also way many"
+)
+"""Frequent tokens of English."""
+NEWER = (
+    b'{"type":"TurnStarted","turn_id":"","conversation_id":"","action":"next","model":"","is_f'
+    b'irst_turn":true,"created_at":17,"sampling":{"temperature":0.8,"top_p":0.9,"top_k":40,"mi'
+    b'n_p":0.05,"presence_penalty":null,"frequency_penalty":null,"repeat_penalty":1.0,"seed":,'
+    b'"max_tokens":2048,"stop":null,"logit_bias":null,"top_logprobs":3,"json_schema":null,"pol'
+    b'icy":"sample","num_beams":null},"weights_sha256":"","request_id":"","turn_trace_id":"","'
+    b'cluster_region":"local"}\n'
+    b'{"type":"ContextBuilt","sections":[{"source":"system","num_messages":1,"num_chars":69,"n'
+    b'um_tokens":15},{"source":"user","num_messages":1,"num_chars":17,"num_tokens":4}],"seen":'
+    b'{"starts_at":null,"memories":[],"recalled":[],"summaries":[],"num_dropped_messages":0,"p'
+    b'rompts":[{"name":"system","version":2}],"changed":[]}}\n'
+    b'{"type":"PromptEncoded","num_tokens":,"num_window_tokens":8192,"num_dropped_messages":0,'
+    b'"is_exact":true,"spans":[["template",-1,3],["system",0,15],["template",-1,5],["user",1,4'
+    b'],["template",-1,6]]}\n'
+    b'{"type":"TurnAccepted"}\n'
+    b'{"type":"MessageAdded","message_id":"","parent_id":null,"message":{"role":"user","parts"'
+    b':[{"kind":"text","text":""}],"source":"user"}}\n'
+    b'{"type":"TitleChosen","title":"","revision":1}\n'
+    b'{"type":"AnswerStarted","message_id":"","parent_id":"","model":""}\n'
+    b'{"type":"PromptRead","num_cached_tokens":,"num_evaluated_tokens":,"queued_ms":,"prefill_'
+    b'ms":}\n'
+    b'{"type":"TextArrived","text":"","tokens":[],"first_word_ms":}\n'
+    b'{"type":"TextArrived","text":"","tokens":[]}\n'
+    b'{"type":"AnswerFinished","message_id":"","ending":"stop","usage":{"num_input_tokens":,"n'
+    b'um_cached_tokens":,"num_output_tokens":,"queued_ms":,"prefill_ms":,"decode_ms":,"is_esti'
+    b'mated":false,"entropy":,"surprisal":,"is_truncated":true}}\n'
+    b'{"type":"TurnFinished","ending":"stop"}\n'
+)
+"""What the events have got since. The most useful text is at the end."""
+DICTIONARIES = {
+    b"\x01": COMMON,
+    b"\x02": b"".join(msgspec.msgpack.encode(f" {word}") for word in WORDS.split())
+    + COMMON
+    + NEWER,
+}
+"""By version. A log of the first one has no `picks`."""
 MICROS = 1000
 """In a millisecond."""
 MAX_STEPPED = 2.0**40
@@ -76,26 +119,30 @@ class Columns(msgspec.Struct, array_like=True, frozen=True):
     """One per token."""
     token_at_ms: Floats
     ids: tuple[int, ...]
-    """For each token its own, then those of its alternatives."""
+    """For each token its own, unless it is one of its alternatives, then those of them."""
     texts: tuple[str, ...]
     logprobs: Floats
     """NaN where it is not known."""
+    picks: tuple[int, ...] = ()
+    """One per token: which of its alternatives it is, counted from 1, or 0. Nearly all tokens are
+    one of theirs, which saves a quarter of the space where three are recorded."""
 
 
 def pack(events: Sequence[Stamped]) -> bytes:
     """Raises ValueError where the numbers of the events have a gap."""
     if events[-1].seq - events[0].seq != len(events) - 1:
         raise ValueError("the numbers of the events have a gap")
-    compressor = zlib.compressobj(LEVEL, zdict=COMMON)
+    compressor = zlib.compressobj(LEVEL, zdict=DICTIONARIES[VERSION])
     columns = msgspec.msgpack.encode(_to_columns(events))
     return VERSION + compressor.compress(columns) + compressor.flush()
 
 
 def unpack(data: bytes) -> list[Stamped]:
-    if not data.startswith(VERSION):
+    version, compressed = data[: len(VERSION)], data[len(VERSION) :]
+    if version not in DICTIONARIES:
         raise ValueError("this log was packed by a newer hitsend")
-    decompressor = zlib.decompressobj(zdict=COMMON)
-    columns = decompressor.decompress(data[len(VERSION) :]) + decompressor.flush()
+    decompressor = zlib.decompressobj(zdict=DICTIONARIES[version])
+    columns = decompressor.decompress(compressed) + decompressor.flush()
     return _to_events(msgspec.msgpack.decode(columns, type=Columns))
 
 
@@ -112,9 +159,10 @@ def without_tokens(events: Sequence[Stamped]) -> list[Stamped]:
 def _to_columns(events: Sequence[Stamped]) -> Columns:
     arrivals = [one.event for one in events if isinstance(one.event, TextArrived)]
     tokens = [token for arrival in arrivals for token in arrival.tokens]
+    picks = tuple(_find_pick(token) for token in tokens)
     words: list[Token | Alternative] = []
-    for token in tokens:
-        words += token, *token.top
+    for token, pick in zip(tokens, picks, strict=True):
+        words += token.top if pick else (token, *token.top)
     lines, has_other_text = [], []
     for stamped in events:
         event = stamped.event
@@ -136,7 +184,18 @@ def _to_columns(events: Sequence[Stamped]) -> Columns:
         logprobs=_pack_floats(
             [math.nan if word.logprob is None else word.logprob for word in words]
         ),
+        picks=picks if any(picks) else (),
     )
+
+
+def _find_pick(token: Token) -> int:
+    for number, other in enumerate(token.top, 1):
+        if (other.token_id, other.text) == (token.token_id, token.text):
+            is_same = token.logprob is not None and (
+                _doubles([token.logprob]) == _doubles([other.logprob])
+            )
+            return number if is_same else 0
+    return 0
 
 
 def _to_events(columns: Columns) -> list[Stamped]:
@@ -160,9 +219,11 @@ def _to_events(columns: Columns) -> list[Stamped]:
 def _to_tokens(columns: Columns) -> Iterator[Token]:
     words = zip(columns.ids, columns.texts, _unpack_floats(columns.logprobs), strict=True)
     times = _unpack_floats(columns.token_at_ms)
-    for num_top, at_ms in zip(columns.num_top, times, strict=True):
-        token_id, text, logprob = next(words)
+    picks = columns.picks or (0,) * len(columns.num_top)
+    for num_top, at_ms, pick in zip(columns.num_top, times, picks, strict=True):
+        own = None if pick else next(words)
         top = tuple(Alternative(*word) for word in islice(words, num_top))
+        token_id, text, logprob = own or msgspec.structs.astuple(top[pick - 1])
         yield Token(token_id, text, None if math.isnan(logprob) else logprob, at_ms, top)
 
 

@@ -6,10 +6,32 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from msgspec.structs import replace
 
 from hitsend.events import Stamped, TextArrived, TurnAccepted, encode
 from hitsend.messages import Alternative, Token
 from hitsend.store.packed_log import pack, unpack, without_tokens
+
+FIRST_VERSION = (
+    "0178bbadf9b0289bc53879d2597501203ac200842e04f33f11864e649c786822d3e489670dae"
+    "800c9dcccece3979994212a830805329f9a5e91993275ffcc7c370f1af10481900a5e53438"
+)
+FIRST_EVENTS = [
+    TurnAccepted(),
+    TextArrived(
+        " bread",
+        (
+            Token(
+                7,
+                " bread",
+                -0.5,
+                12.5,
+                (Alternative(7, " bread", -0.5), Alternative(9, " dough", -1.25)),
+            ),
+        ),
+    ),
+]
+"""What was packed into it."""
 
 TURNS = sorted((Path(__file__).parents[2] / "turns").glob("*.jsonl"))
 
@@ -60,6 +82,23 @@ def test_a_token_with_three_alternatives_takes_less_than_60_bytes() -> None:
 def test_what_is_left_without_tokens_is_the_text() -> None:
     [stamped] = without_tokens(answer(1, num_top=3))
     assert stamped.event == TextArrived(" word1")
+
+
+def test_a_token_that_is_one_of_its_alternatives_is_stored_once() -> None:
+    [stamped] = answer(1, num_top=3)
+    assert isinstance(stamped.event, TextArrived)
+    [token] = stamped.event.tokens
+    (first, *others) = token.top
+    picked = replace(token, token_id=first.token_id, text=first.text, logprob=first.logprob)
+    same = Stamped(1, 1.0, TextArrived(first.text, (picked,)))
+    other = Stamped(1, 1.0, TextArrived(first.text, (replace(picked, top=tuple(others)),)))
+    assert len(pack([same])) - len(pack([other])) < 4
+    assert unpack(pack([same])) == [same]
+
+
+def test_a_log_of_the_first_version_is_read() -> None:
+    packed = bytes.fromhex(FIRST_VERSION)
+    assert [stamped.event for stamped in unpack(packed)] == FIRST_EVENTS
 
 
 def test_a_log_packed_by_a_newer_hitsend_is_refused() -> None:
