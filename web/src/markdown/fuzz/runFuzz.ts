@@ -90,7 +90,9 @@ function readSplits(text: string, maxUnsettled: number): number {
 	let work = 0;
 	for (let length = 1; length < text.length; numRead++) {
 		const shown = blocks.read(text.slice(0, length), false);
-		const unsettled = shown.slice(-NUM_UNSETTLED).reduce((sum, { source }) => sum + source.length, 0);
+		const unsettled = shown
+			.slice(-NUM_UNSETTLED)
+			.reduce((sum, { source }) => sum + source.length, 0);
 		work += unsettled;
 		const step = Math.max(1, Math.floor(unsettled / maxUnsettled));
 		length += work > MAX_WORK ? Math.ceil(text.length / NUM_STEPS) : step;
