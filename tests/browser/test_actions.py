@@ -138,7 +138,9 @@ def test_the_palette_renames_shares_and_chooses_the_model(ada: Person) -> None:
     expect(ada.page.get_by_role("dialog")).to_have_count(0)
     find("share this")
     ada.button("Make a link").click()
-    expect(ada.page.get_by_label("Link", exact=True)).to_have_value(re.compile("/share/"))
+    link = ada.page.get_by_label("Link", exact=True)
+    expect(link).to_have_value(re.compile("/share/"))
+    expect(link).to_be_focused()
     ada.page.keyboard.press("Escape")
     find("choose the model")
 
