@@ -3,8 +3,9 @@
 Models write calls in three ways: between `<tool_call>` tags, as a fenced JSON object, or as a JSON
 object that begins the answer. A call begins once its tool and the start of its arguments are known;
 from then on the arguments are passed on as they come. A call that does not become whole is dropped,
-and never shown as text. Other text is passed on unchanged. The result does not depend on where the
-stream was cut into chunks.
+and never shown as text. A fence with words before or after it is an example, not a call: fenced
+calls are held until the answer ends. Other text is passed on unchanged. The result does not depend
+on where the stream was cut into chunks.
 """
 
 import re
@@ -71,6 +72,10 @@ class ToolCallParser:
         """What comes after the last call, such as an end tag."""
         self._is_at_start = True
         self._is_after_call = False
+        self._is_fenced = False
+        """Whether only fences were read so far. They are calls unless words follow."""
+        self._fenced_text = ""
+        self._fenced_pieces: list[Piece] = []
 
     def is_over(self) -> bool:
         """Whether nothing more belongs to the answer."""
@@ -84,16 +89,30 @@ class ToolCallParser:
     def finish(self, *, is_cut: bool = False) -> list[Piece]:
         """Returns what is still held at the end of the answer. `is_cut`: it reached its limit."""
         found = self._take("cut" if is_cut else "stopped")
-        return found + (self._reader.finish(is_cut=is_cut) if self._reader else [])
+        if self._reader:
+            return found + self._fenced_pieces + self._reader.finish(is_cut=is_cut)
+        return found + self._fenced_pieces
 
     def _take(self, end: End) -> list[Piece]:
         found: list[Piece] = []
         while self._held and not self._is_over:
-            before = len(self._held), self._reader
-            found += self._read_call(self._reader) if self._reader else self._read_text(end)
-            if before == (len(self._held), self._reader):
+            held, reader = self._held, self._reader
+            pieces = self._read_call(reader) if reader else self._read_text(end)
+            if (len(held), reader) == (len(self._held), self._reader):
                 break  # more text is needed to decide
+            found += self._hold_fenced(held[: len(held) - len(self._held)], pieces)
         return found
+
+    def _hold_fenced(self, text: str, pieces: list[Piece]) -> list[Piece]:
+        """`text` was read as `pieces`. Returns what is certain now."""
+        text, pieces = self._fenced_text + text, self._fenced_pieces + pieces
+        has_words = any(isinstance(piece, str) for piece in pieces)
+        is_example = bool(self._fenced_text) and has_words
+        held: tuple[str, list[Piece]] = (text, pieces) if self._is_fenced else ("", [])
+        self._fenced_text, self._fenced_pieces = held
+        if self._is_fenced:
+            return []
+        return [text] if is_example else pieces
 
     def _read_call(self, reader: "_Reader") -> list[Piece]:
         found, self._held = reader.read(self._held)
@@ -126,7 +145,8 @@ class ToolCallParser:
     def _find_opener(self) -> int:
         """Returns where a call might begin, or the end of the held text."""
         start = len(self._held) - len(self._held.lstrip())
-        if (self._is_at_start or self._is_after_call) and self._held.startswith("{", start):
+        can_begin = self._is_after_call and (self._closing or not self._is_fenced)
+        if (self._is_at_start or can_begin) and self._held.startswith("{", start):
             return start
         opener = OPENER.search(self._held)
         return opener.start() if opener else len(self._held)
@@ -141,6 +161,8 @@ class ToolCallParser:
                 return []
             num_chars = _num_plain_chars(rest, end)
             return [] if num_chars == UNDECIDED else self._release(start + num_chars)
+        if head.startswith(FENCE) and not (self._is_at_start or self._is_fenced):
+            return self._release(start + len(head))
         body = rest[len(head) :]
         beginning = BEGINNING.match(body)
         if beginning and beginning["tool"] in self._names:
@@ -175,10 +197,11 @@ class ToolCallParser:
         self._reader, self._held = None if self._is_over else reader, body
         self._closing = CLOSINGS.get(head, self._closing)
         self._is_at_start = self._is_after_call = False
+        self._is_fenced = head.startswith(FENCE) or (self._is_fenced and not head)
 
     def _release(self, num_chars: int) -> list[Piece]:
         text, self._held = self._held[:num_chars], self._held[num_chars:]
-        self._is_at_start = self._is_after_call = False
+        self._is_at_start = self._is_after_call = self._is_fenced = False
         return [text] if text else []
 
 

@@ -24,7 +24,6 @@ EXAMPLES = [
     (f"<tool_call>{CALL}</tool_call>\n\nDone.", [WEATHER, "Done."]),
     (f"<tool_call>\n{CALL}", [WEATHER]),
     (f"```json\n{CALL}\n```", [WEATHER]),
-    (f"Sure:\n\n```json\n{CALL}\n```\nThere.", ["Sure:", WEATHER, "There."]),
     (f"```\n{CALL}\n```", [WEATHER]),
     (f"```json\n{CALL}```", [WEATHER]),
     (CALL, [WEATHER]),
@@ -68,7 +67,25 @@ EXAMPLES = [
     (f"<tool_call>{{{CALL}}}</tool_call>", [WEATHER]),
     (f"{{{CALL}", [WEATHER]),
     ("", []),
+    (f"\n```json\n{CALL}\n```\n", [WEATHER]),
+    (f"```json\n{CALL}\n{CALL}\n```", [WEATHER, WEATHER_1]),
+    (f"```json\n{CALL}\n```\n\n```json\n{CALL}\n```", [WEATHER, WEATHER_1]),
+    (f"```json\n{CALL}\n```\n<tool_call>{CALL}</tool_call> Done.", [WEATHER, WEATHER_1, "Done."]),
 ]
+EXAMPLES += [
+    (text, [text])
+    for text in (
+        f"Sure:\n\n```json\n{CALL}\n```\nThere.",
+        f"Such a call looks so:\n```json\n{CALL}\n```",
+        f"```json\n{CALL}\n```\n\nThis calls `get_weather`.",
+        f" \n```json\n{CALL}\n{CALL}\n``` asks twice.",
+        f"```json\n{CALL}\n``` or\n```json\n{CALL}\n```",
+        f"```json\n{CALL}\n```\n```python\nprint(1)\n```",
+        f"```json\n{CALL}\n```\n{CALL}",
+        '```json\n{"name": "get_weather", "arguments": "Bern"}\n``` does not work.',
+    )
+]
+"""A fence with words around it is an example."""
 
 
 DROPPED = [
@@ -142,7 +159,7 @@ def test_a_call_that_is_not_whole_is_dropped_and_never_shown(
         (dropped,) = parse(pieces, is_cut=end == "cut")
         assert isinstance(dropped, ToolCallDropped)
         assert dropped.reason == reason
-    if not text.startswith("{"):  # a bare object is a call only where the answer begins
+    if text.startswith("<"):  # others are calls only where the answer begins
         before, dropped = parse([f"Let me look.\n{text}"], is_cut=end == "cut")
         assert before == "Let me look."
         assert isinstance(dropped, ToolCallDropped)
@@ -190,6 +207,19 @@ def test_the_parts_do_not_depend_on_the_cuts(fragments: list[str], data: st.Data
 @given(st.text(max_size=80))
 def test_text_without_a_call_is_passed_on_unchanged(text: str) -> None:
     assert "".join(str(part) for part in parse([text])) == text
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_an_example_of_a_call_that_is_cut_is_text(is_cut: bool) -> None:
+    text = f"For example:\n```json\n{CALL[:-5]}"
+    for pieces in ([text], list(text)):
+        assert parse(pieces, is_cut=is_cut) == [text]
+
+
+def test_a_fenced_call_is_told_when_nothing_follows() -> None:
+    parser = ToolCallParser(["get_weather"], lambda: "call_0")
+    assert parser.feed(f"```json\n{CALL}\n```\n") == []
+    assert parser.finish()[-1] == WEATHER
 
 
 def test_text_that_cannot_be_a_call_is_not_held_back() -> None:
