@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+import msgspec
 import pytest
 import pytest_asyncio
 from tests.engine.answer import user
@@ -44,12 +45,19 @@ async def guided(catalogue: Catalogue) -> AsyncGenerator[LlamaEngine]:
     await engine.close()
 
 
-async def ask(engine: LlamaEngine, *messages: Message) -> tuple[str, list[tuple[str, object]]]:
+async def ask(
+    engine: LlamaEngine,
+    *messages: Message,
+    sampling: Sampling = BRIEF,
+    is_guided: bool = True,
+) -> tuple[str, list[tuple[str, object]]]:
     """Returns what the answer says, and its calls."""
     prompt = await engine.encode("auto", messages, TOOLS)
+    if not is_guided:
+        prompt = msgspec.structs.replace(prompt, guide=None)
     parser = ToolCallParser([one.name for one in TOOLS])
     pieces: list[object] = []
-    async with asyncio.timeout(LIMIT_S), aclosing(engine.generate(prompt, BRIEF)) as steps:
+    async with asyncio.timeout(LIMIT_S), aclosing(engine.generate(prompt, sampling)) as steps:
         async for step in steps:
             if isinstance(step, Generated):
                 pieces += parser.feed(step.text)
@@ -81,6 +89,26 @@ async def test_the_result_of_a_call_is_told_in_words(guided: LlamaEngine) -> Non
     )
     assert calls == []
     assert "21" in text
+
+
+async def test_without_a_guide_a_schema_binds_the_text_and_not_a_call(guided: LlamaEngine) -> None:
+    report = {
+        "type": "object",
+        "properties": {"mood": {"enum": ["good", "bad"]}},
+        "required": ["mood"],
+        "additionalProperties": False,
+    }
+    sampling = msgspec.structs.replace(BRIEF, json_schema=json.dumps(report))
+    for asked, is_call in (
+        ("Set a timer for 12 minutes, please.", True),
+        ('Is the mood of "I love this soup" good or bad? Write {"mood": …}, call nothing.', False),
+    ):
+        text, calls = await ask(guided, user(asked), sampling=sampling, is_guided=False)
+        if is_call:
+            assert (text, calls) == ("", [("set_timer", {"minutes": 12})])
+        else:
+            assert calls == []
+            assert json.loads(text) == {"mood": "good"}
 
 
 async def test_the_list_of_the_tools_is_counted(guided: LlamaEngine) -> None:
