@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -48,14 +48,15 @@ async def guided(catalogue: Catalogue) -> AsyncGenerator[LlamaEngine]:
 async def ask(
     engine: LlamaEngine,
     *messages: Message,
+    tools: Sequence[Tool] = TOOLS,
     sampling: Sampling = BRIEF,
     is_guided: bool = True,
 ) -> tuple[str, list[tuple[str, object]]]:
     """Returns what the answer says, and its calls."""
-    prompt = await engine.encode("auto", messages, TOOLS)
+    prompt = await engine.encode("auto", messages, tools)
     if not is_guided:
         prompt = msgspec.structs.replace(prompt, guide=None)
-    parser = ToolCallParser([one.name for one in TOOLS])
+    parser = ToolCallParser([one.name for one in tools])
     pieces: list[object] = []
     async with asyncio.timeout(LIMIT_S), aclosing(engine.generate(prompt, sampling)) as steps:
         async for step in steps:
@@ -109,6 +110,30 @@ async def test_without_a_guide_a_schema_binds_the_text_and_not_a_call(guided: Ll
         else:
             assert calls == []
             assert json.loads(text) == {"mood": "good"}
+
+
+async def test_without_a_guide_a_call_of_a_strict_tool_follows_its_schema(
+    guided: LlamaEngine,
+) -> None:
+    lamp = tool("set_lamp", "Sets the lamp to any colour.", color={"type": "string"})
+    listed = tool("set_lamp", "Sets the lamp.", color={"enum": ["red", "green"]})
+    strict = msgspec.structs.replace(lamp, parameters=listed.parameters, is_strict=True)
+    asked = user("Call set_lamp: make the lamp purple.")
+    _, free = await ask(guided, asked, tools=[lamp], is_guided=False)
+    assert free == [("set_lamp", {"color": "purple"})]
+    text, calls = await ask(guided, asked, tools=[strict, *TOOLS], is_guided=False)
+    assert text == ""
+    assert calls in ([("set_lamp", {"color": "red"})], [("set_lamp", {"color": "green"})])
+
+
+async def test_without_a_guide_strict_tools_leave_the_words_of_an_answer_free(
+    guided: LlamaEngine,
+) -> None:
+    lamp = msgspec.structs.replace(TOOLS[1], is_strict=True)
+    asked = user("Explain in one sentence what rain is. Call no tool.")
+    text, calls = await ask(guided, asked, tools=[lamp], is_guided=False)
+    assert "rain" in text.lower() or "water" in text.lower()
+    assert calls == []
 
 
 async def test_the_list_of_the_tools_is_counted(guided: LlamaEngine) -> None:

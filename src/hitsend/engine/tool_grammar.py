@@ -11,8 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from hitsend.engine.tool_listing import Schema, read_parameters, read_schema
-from hitsend.messages import Tool
+from hitsend.messages import AnswerRules, Tool
 
+CALL_TAG = "<tool_call>"
 MAX_DEPTH, MAX_RULES = 8, 400
 """Beyond them a value may be any JSON."""
 COMMON = r"""
@@ -45,6 +46,25 @@ def arguments_grammar(tool: Tool) -> str:
     return "\n".join(lines) + COMMON
 
 
+def strict_calls_grammar(tools: Sequence[Tool], rules: AnswerRules) -> str | None:
+    """Allows calls between tags, one or several. None if no tool is strict: then a model writes as
+    it learned to."""
+    if not any(tool.is_strict for tool in tools):
+        return None
+    lines = list[str]()
+    for n, tool in enumerate(tools):
+        own = _Rules(read_schema(tool) if tool.is_strict else {}, f"t{n}")
+        names = [parameter.name for parameter in read_parameters(tool)]
+        arguments = own.object(names, own.root) if tool.is_strict else "object"
+        beginning = quote(f'{{"name": {_json(tool.name)}, "arguments": ')
+        lines += [f't{n} ::= {beginning} {arguments} "}}"', *own.lines]
+    lines.append(f"choice ::= {' | '.join(f't{n}' for n in range(len(tools)))}")
+    lines.append(f'call ::= {quote(CALL_TAG)} space choice space "</tool_call>" space')
+    lines.append(r"space ::= [ \n]{0,2}")
+    root = "call+" if rules.has_parallel_calls else "call"
+    return "\n".join((f"root ::= {root}", *lines)) + COMMON
+
+
 def quote(text: str) -> str:
     """Returns a GBNF literal."""
     return '"' + "".join(_escape(char) for char in text) + '"'
@@ -61,9 +81,10 @@ def _escape(char: str) -> str:
 class _Rules:
     """The rules of one schema, each on a line. Deep or large ones end in `value`."""
 
-    def __init__(self, root: Schema) -> None:
+    def __init__(self, root: Schema, prefix: str = "") -> None:
         self.lines: list[str] = []
         self.root = root
+        self._prefix = prefix
         self._definitions: dict[str, str] = {}
         self._depth = 0
 
@@ -119,14 +140,14 @@ class _Rules:
         if not definition:
             return "value"
         if name not in self._definitions:
-            self._definitions[name] = rule = f"d{len(self._definitions)}"
+            self._definitions[name] = rule = f"{self._prefix}d{len(self._definitions)}"
             depth, self._depth = self._depth, 0
             self.lines.append(f"{rule} ::= {self.value(definition)}")
             self._depth = depth
         return self._definitions[name]
 
     def _add(self, body: str) -> str:
-        rule = f"r{len(self.lines)}"
+        rule = f"{self._prefix}r{len(self.lines)}"
         self.lines.append(f"{rule} ::= {body}")
         return rule
 

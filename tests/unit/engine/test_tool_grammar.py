@@ -7,8 +7,14 @@ from collections.abc import Iterator, Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitsend.engine.tool_grammar import MAX_DEPTH, arguments_grammar, name_grammar, quote
-from hitsend.messages import Tool
+from hitsend.engine.tool_grammar import (
+    MAX_DEPTH,
+    arguments_grammar,
+    name_grammar,
+    quote,
+    strict_calls_grammar,
+)
+from hitsend.messages import FREE, AnswerRules, Tool
 
 TOKEN = re.compile(
     r'\s*("(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|\{\d+,\d+\}|\{\d+\}|[()|*+?]|[\w-]+)'
@@ -183,3 +189,47 @@ def test_calls_may_end_where_another_could_begin() -> None:
     assert grammar.allows("")
     assert grammar.allows('\n<tool_call>get"')
     assert not grammar.allows("\n")
+
+
+STRICT = (
+    Tool("paint", "", json.dumps({
+        "type": "object",
+        "properties": {"color": {"enum": ["red"]}, "at": {"$ref": "#/$defs/At"}},
+        "required": ["color"],
+        "$defs": {"At": {"type": "integer"}},
+    }), is_strict=True),
+    Tool("count", "", json.dumps({
+        "type": "object",
+        "properties": {"to": {"$ref": "#/$defs/At"}},
+        "required": ["to"],
+        "$defs": {"At": {"type": "string"}},
+    }), is_strict=True),
+    Tool("look", "", '{"type": "object", "properties": {"place": {"type": "string"}}}'),
+)  # fmt: skip
+
+
+def tagged(name: str, arguments: str) -> str:
+    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
+
+
+def test_calls_of_strict_tools_follow_their_schemas_and_those_of_others_are_objects() -> None:
+    grammar = Grammar(strict_calls_grammar(STRICT, FREE) or "")
+    assert grammar.allows(tagged("paint", '{"color": "red", "at": 3}'))
+    assert grammar.allows(tagged("count", '{"to": "three"}'))
+    assert grammar.allows(tagged("look", '{"where": 1}'))
+    assert not grammar.allows(tagged("paint", '{"color": "blue"}'))
+    assert not grammar.allows(tagged("paint", '{"color": "red", "size": 3}'))
+    assert not grammar.allows(tagged("count", '{"to": 3}'))
+    assert not grammar.allows(tagged("jump", "{}"))
+
+
+def test_only_parallel_calls_may_be_several() -> None:
+    two = tagged("look", "{}") + "\n" + tagged("count", '{"to": "3"}')
+    assert Grammar(strict_calls_grammar(STRICT, FREE) or "").allows(two)
+    single = strict_calls_grammar(STRICT, AnswerRules(has_parallel_calls=False)) or ""
+    assert not Grammar(single).allows(two)
+    assert Grammar(single).allows(tagged("look", "{}"))
+
+
+def test_without_a_strict_tool_a_model_writes_calls_as_it_learned_to() -> None:
+    assert strict_calls_grammar(STRICT[2:], FREE) is None

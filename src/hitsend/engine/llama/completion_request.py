@@ -34,6 +34,15 @@ def default_sampling(model: str) -> Sampling:
     return Sampling(**msgspec.structs.asdict(DEFAULTS.get(model, GENERAL)))
 
 
+PATTERN = 2
+"""The kind of a trigger that is a pattern in the text."""
+
+
+class _Trigger(msgspec.Struct, frozen=True):
+    type: int
+    value: str
+
+
 class _Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """All fields that can be sent: a field that a caller invents cannot reach the engine."""
 
@@ -52,6 +61,9 @@ class _Request(msgspec.Struct, frozen=True, omit_defaults=True):
     n_probs: int = 0
     json_schema: msgspec.Raw | None = None
     grammar: str | None = None
+    grammar_lazy: bool = False
+    """The grammar holds from a trigger on."""
+    grammar_triggers: tuple[_Trigger, ...] = ()
     cache_prompt: bool | None = None
     stream: bool = False
     return_tokens: bool = False
@@ -60,14 +72,21 @@ class _Request(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def completion_request(
-    prompt: Prompt, sampling: Sampling, num_max_tokens: int, grammar: str | None = None
+    prompt: Prompt,
+    sampling: Sampling,
+    num_max_tokens: int,
+    grammar: str | None = None,
+    trigger: str = "",
 ) -> bytes:
     """At temperature 0 the model's default repeat penalty does not apply, so that the most likely
-    token is chosen."""
+    token is chosen. The grammar holds from the first token on, or from the text `trigger`; a schema
+    takes its place."""
     defaults = DEFAULTS.get(prompt.model, GENERAL)
     temperature = _or_default(sampling.temperature, defaults.temperature)
     repeat_penalty = defaults.repeat_penalty if temperature else 1.0
     schema = sampling.json_schema
+    grammar = grammar if schema is None else None
+    is_lazy = bool(grammar and trigger)
     request = _Request(
         prompt=prompt.ids,
         n_predict=num_max_tokens,
@@ -83,7 +102,9 @@ def completion_request(
         logit_bias=sampling.logit_bias or (),
         n_probs=sampling.top_logprobs or 0,
         json_schema=None if schema is None else msgspec.Raw(schema.encode()),
-        grammar=grammar if schema is None else None,
+        grammar=grammar,
+        grammar_lazy=is_lazy,
+        grammar_triggers=(_Trigger(PATTERN, trigger),) if is_lazy else (),
         cache_prompt=True,
         stream=True,
         return_tokens=True,

@@ -43,6 +43,7 @@ from hitsend.engine.llama.loaded_models import LoadedModels
 from hitsend.engine.models.catalogue import Catalogue
 from hitsend.engine.models.downloads import Downloads
 from hitsend.engine.models.weights import Weights
+from hitsend.engine.tool_grammar import CALL_TAG
 from hitsend.errors import EngineDown, EngineLost, PromptTooLong, Refused, UnknownModel
 from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
 from hitsend.settings import Settings
@@ -178,8 +179,10 @@ class LlamaEngine:
             return self._complete(loaded, request, requested_at)
 
         def sample(resolved: Sampling) -> AsyncGenerator[GenerationStep, None]:
-            grammar = REPLY_GRAMMAR if prompt.guide else None
-            return run(completion_request(prompt, resolved, num_max_tokens, grammar))
+            if prompt.guide:
+                return run(completion_request(prompt, resolved, num_max_tokens, REPLY_GRAMMAR))
+            grammar = loaded.template.strict_calls(prompt)
+            return run(completion_request(prompt, resolved, num_max_tokens, grammar, CALL_TAG))
 
         def search() -> AsyncGenerator[GenerationStep, None]:
             return beam_search(self._beam_model(prompt), sampling, num_max_tokens, requested_at)

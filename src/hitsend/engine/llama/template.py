@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from hitsend.engine.contract import Prompt
 from hitsend.engine.http import HttpClient
 from hitsend.engine.llama.tokenizer import Tokenizer
 from hitsend.engine.message_json import Json
+from hitsend.engine.tool_grammar import CALL_TAG, strict_calls_grammar
 from hitsend.engine.upstream_errors import read_problem, read_response
 from hitsend.errors import Refused
 
@@ -49,7 +51,15 @@ class Template:
     @property
     def has_call_tags(self) -> bool:
         """Whether calls stand between `<tool_call>` tags, and no thoughts come before them."""
-        return "<tool_call>" in self._source and "<think>" not in self._source
+        return self.writes_call_tags and "<think>" not in self._source
+
+    @property
+    def writes_call_tags(self) -> bool:
+        return CALL_TAG in self._source
+
+    def strict_calls(self, prompt: Prompt) -> str | None:
+        """Returns the grammar of calls, from their tag on, if they have to follow their schemas."""
+        return strict_calls_grammar(prompt.tools, prompt.rules) if self.writes_call_tags else None
 
     async def render(self, messages: Sequence[Json], tools: Sequence[object]) -> str:
         request = {"messages": messages} | ({"tools": tools} if tools else {})

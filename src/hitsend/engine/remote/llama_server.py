@@ -28,6 +28,7 @@ from hitsend.engine.llama.template import Properties, Template
 from hitsend.engine.llama.tokenizer import Tokenizer
 from hitsend.engine.llama.vocabulary import GuessedVocabulary
 from hitsend.engine.message_json import Json
+from hitsend.engine.tool_grammar import CALL_TAG
 from hitsend.engine.upstream_errors import log_problem
 from hitsend.errors import Refused
 from hitsend.messages import AnswerRules, Message, Sampling, Tool
@@ -87,7 +88,8 @@ class LlamaServerDialect:
         requested_at = time.perf_counter()
 
         def sample(resolved: Sampling) -> AsyncGenerator[GenerationStep, None]:
-            request = completion_request(prompt, constrain(resolved, prompt), num_max_tokens)
+            constrained, grammar = constrain(resolved, prompt), self._template.strict_calls(prompt)
+            request = completion_request(prompt, constrained, num_max_tokens, grammar, CALL_TAG)
             return complete(self._http, request, requested_at, self._tokenizer.tokenize_text)
 
         def search() -> AsyncGenerator[GenerationStep, None]:
