@@ -177,6 +177,9 @@ class TextArrived(Event, frozen=True):
     """Time from Send to the first word. Set only on the event with the first word."""
     num_searched_tokens: int | UnsetType = UNSET
     """For a beam search: tokens evaluated since the previous event."""
+    reasoning: str | UnsetType = UNSET
+    """What the model thought before this text, where a server tells it apart. No part of the
+    answer."""
 
 
 class ToolCallStarted(Event, frozen=True):
@@ -369,4 +372,5 @@ def join_texts(arrivals: Sequence[TextArrived]) -> TextArrived:
         tuple(chain.from_iterable(arrival.tokens for arrival in arrivals)),
         next((first_word_ms for first_word_ms in times if first_word_ms is not UNSET), UNSET),
         sum(searched) if searched else UNSET,
+        "".join(arrival.reasoning or "" for arrival in arrivals) or UNSET,
     )

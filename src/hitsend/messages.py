@@ -137,6 +137,8 @@ class Message(msgspec.Struct, frozen=True):
     role: Role
     parts: tuple[Part, ...]
     source: Source = "history"
+    reasoning: str | UnsetType = UNSET
+    """What the model thought before an answer, as the caller of the API gives it back."""
 
     @property
     def text(self) -> str:

@@ -63,7 +63,7 @@ async def test_a_partial_answer_keeps_the_ids_it_was_generated_with(
     fresh = await engine.encode("auto", [question])
     whole = ids_of(await answer_of(engine, fresh, Sampling(temperature=0, max_tokens=24)))
     cut = await answer_of(engine, fresh, Sampling(temperature=0, max_tokens=num_tokens))
-    answer = PartialAnswer("assistant", (Text(cut.text),), "answer", ids_of(cut))
+    answer = PartialAnswer("assistant", (Text(cut.text),), "answer", token_ids=ids_of(cut))
     prompt = await engine.encode("auto", [question, answer])
     assert prompt.ids == fresh.ids + ids_of(cut)
     rest = Sampling(temperature=0, max_tokens=24 - num_tokens)
@@ -78,7 +78,7 @@ async def test_ids_are_kept_if_the_text_tokenizes_differently(
     letters = [(await engine.tokenize("auto", letter)).ids for letter in "Paris"]
     ids = tuple(token_id for one in letters for token_id in one)
     prompt = await engine.encode(
-        "auto", [QUESTION, PartialAnswer("assistant", PARIS, "answer", ids)]
+        "auto", [QUESTION, PartialAnswer("assistant", PARIS, "answer", token_ids=ids)]
     )
     assert prompt.ids[-len(ids) :] == ids
     assert (await encode_partial_answer(engine, "Paris")).ids[-len(ids) :] != ids
@@ -89,7 +89,7 @@ async def test_ids_that_do_not_decode_to_the_answer_are_not_used(
     engine: LlamaEngine, ids: tuple[int, ...]
 ) -> None:
     prompt = await engine.encode(
-        "auto", [QUESTION, PartialAnswer("assistant", PARIS, "answer", ids)]
+        "auto", [QUESTION, PartialAnswer("assistant", PARIS, "answer", token_ids=ids)]
     )
     assert prompt.ids == (await encode_partial_answer(engine, "Paris")).ids
 

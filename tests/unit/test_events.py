@@ -39,3 +39,11 @@ def test_joined_texts_keep_the_text_and_the_tokens() -> None:
     parts = [TextArrived(token.text, (token,)) for token in tokens]
     assert join_texts(parts) == TextArrived("abc", tuple(tokens))
     assert join_texts(parts[:1]) is parts[0]
+
+
+def test_joined_texts_keep_what_the_model_thought() -> None:
+    thought = TextArrived("", reasoning="Six times "), TextArrived("It", reasoning="seven.")
+    assert join_texts([*thought, TextArrived(" is 42.")]) == TextArrived(
+        "It is 42.", reasoning="Six times seven."
+    )
+    assert join_texts([TextArrived("a"), TextArrived("b")]) == TextArrived("ab")

@@ -167,6 +167,8 @@ class Generated(msgspec.Struct, frozen=True, gc=False):
     tokens: tuple[Token, ...]
     num_searched_tokens: int | UnsetType = UNSET
     """Beam search only: the tokens evaluated since the previous step. `tokens` may be empty."""
+    reasoning: str = ""
+    """What the model thought before this text, where a server tells it apart. No part of it."""
 
 
 class Finished(msgspec.Struct, frozen=True):

@@ -21,15 +21,18 @@ def tool_json(tool: Tool, *, for_server: bool = False) -> Json:
     return {"type": "function", "function": function | strict}
 
 
-def messages_json(messages: Sequence[Message]) -> list[Json]:
-    return [one for message in messages for one in _message_json(message)]
+def messages_json(messages: Sequence[Message], *, for_server: bool = False) -> list[Json]:
+    """What a model thought before is for servers: they know whether it may read it again."""
+    return [one for message in messages for one in _message_json(message, for_server)]
 
 
-def _message_json(message: Message) -> Iterator[Json]:
+def _message_json(message: Message, for_server: bool) -> Iterator[Json]:
     """Yields several messages for one of ours if it has tool results: each is its own message."""
     calls = [_call_json(part) for part in message.parts if isinstance(part, ToolCall)]
     if any(isinstance(part, Text) for part in message.parts) or calls:
         content: Json = {"role": ROLES.get(message.role, message.role), "content": message.text}
+        if for_server and message.reasoning:
+            content["reasoning_content"] = message.reasoning
         yield content | {"tool_calls": calls} if calls else content
     for part in message.parts:
         if isinstance(part, ToolResult):

@@ -6,6 +6,7 @@ from typing import assert_never
 from uuid import uuid4
 
 import msgspec
+from msgspec import UNSET
 
 from hitsend.engine import (
     Delayed,
@@ -105,7 +106,12 @@ class Answer:
         self._uncertainty.add(generated.tokens)
         self._add_text(text)
         searched = generated.num_searched_tokens
-        return TextArrived(text, generated.tokens, num_searched_tokens=searched)
+        return TextArrived(
+            text,
+            generated.tokens,
+            num_searched_tokens=searched,
+            reasoning=generated.reasoning or UNSET,
+        )
 
     def add_pieces(self, pieces: Iterable[Piece]) -> Iterator[AnyEvent]:
         for piece in pieces:

@@ -9,6 +9,7 @@ from typing import assert_never
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from hitsend import transcript
 from hitsend.errors import HitsendError, Unavailable
@@ -136,6 +137,9 @@ class ChunkView:
 
     def _text_chunks(self, event: TextArrived) -> list[bytes]:
         self._has_text |= bool(event.text)
+        if event.reasoning:
+            thought = self._chunk(response.Delta(reasoning_content=event.reasoning))
+            return [thought, *self._text_chunks(replace(event, reasoning=UNSET))]
         logprobs = _build_logprobs(event.tokens, self._num_logprobs)
         if not event.text and not (logprobs and logprobs.content):
             return []
@@ -212,9 +216,12 @@ def build_completion(
         if not call.is_partial
     )
     text = ROUND_BREAK.join(answer.text for answer in answers if answer.text)
-    message = response.AnswerMessage(text or (None if calls else ""), calls or UNSET)
-    arrivals = (event.tokens for event in events if isinstance(event, TextArrived))
-    logprobs = _build_logprobs([token for tokens in arrivals for token in tokens], num_logprobs)
+    arrivals = [event for event in events if isinstance(event, TextArrived)]
+    thoughts = ROUND_BREAK.join(one.reasoning for one in arrivals if one.reasoning)
+    message = response.AnswerMessage(
+        text or (None if calls else ""), calls or UNSET, reasoning_content=thoughts or UNSET
+    )
+    logprobs = _build_logprobs([token for one in arrivals for token in one.tokens], num_logprobs)
     return response.Completion(
         _completion_id(turn),
         int(turn.created_at),

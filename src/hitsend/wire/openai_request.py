@@ -57,6 +57,7 @@ class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant"):
     content: Content | None = None
+    reasoning_content: str | None = None
     tool_calls: tuple[FunctionCall, ...] | None = None
 
 
@@ -230,7 +231,8 @@ def _parse_message(given: RequestMessage, param: str, is_question: bool) -> Mess
             source: Source = "user" if is_question else "history"
             return Message("user", (Text(canonicalize(_parse_text(content, param).text)),), source)
         case AssistantMessage():
-            return Message("assistant", _parse_answer(given, param), "history")
+            thought = given.reasoning_content or UNSET
+            return Message("assistant", _parse_answer(given, param), "history", thought)
         case ToolMessage(content=content, tool_call_id=call_id):
             result = ToolResult(call_id, canonicalize(_parse_text(content, param).text))
             return Message("tool", (result,), "tool")

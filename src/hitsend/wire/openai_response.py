@@ -54,6 +54,8 @@ class FunctionCallPiece(msgspec.Struct, frozen=True):
 class Delta(msgspec.Struct, frozen=True):
     role: Literal["assistant"] | UnsetType = UNSET
     content: str | UnsetType = UNSET
+    reasoning_content: str | UnsetType = UNSET
+    """What the model thought, as other servers name it."""
     tool_calls: tuple[FunctionCallPiece, ...] | UnsetType = UNSET
 
 
@@ -69,6 +71,7 @@ class AnswerMessage(msgspec.Struct, frozen=True):
     tool_calls: tuple[FunctionCall, ...] | UnsetType = UNSET
     role: Literal["assistant"] = "assistant"
     refusal: None = None
+    reasoning_content: str | UnsetType = UNSET
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -135,7 +135,7 @@ async def test_a_partial_answer_is_left_open() -> None:
 
 
 async def test_a_partial_answer_keeps_the_ids_it_was_generated_with() -> None:
-    partial = PartialAnswer("assistant", (Text("cab"),), "answer", (ord("c"), PAIR))
+    partial = PartialAnswer("assistant", (Text("cab"),), "answer", token_ids=(ord("c"), PAIR))
     encoded = await encode(CharacterTemplate(), [user("Go"), partial])
     assert encoded.ids[-2:] == (ord("c"), PAIR)
     assert encoded.spans[-1] == Span("answer", 1, 2)
@@ -143,7 +143,7 @@ async def test_a_partial_answer_keeps_the_ids_it_was_generated_with() -> None:
 
 @pytest.mark.parametrize("ids", [(), (PAIR,), (ord("c"), PAIR, PAIR), (ord("C"), PAIR)])
 async def test_ids_that_decode_to_another_text_are_not_used(ids: tuple[int, ...]) -> None:
-    partial = PartialAnswer("assistant", (Text("cab"),), "answer", ids)
+    partial = PartialAnswer("assistant", (Text("cab"),), "answer", token_ids=ids)
     encoded = await encode(CharacterTemplate(), [user("Go"), partial])
     assert encoded.ids[-3:] == tuple(map(ord, "cab"))
 

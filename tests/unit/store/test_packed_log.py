@@ -52,8 +52,12 @@ arrivals = some.builds(TextArrived, some.text(), some.lists(tokens, max_size=5).
 exact_arrivals = some.lists(tokens, max_size=5).map(
     lambda own: TextArrived("".join(token.text for token in own), tuple(own))
 )
+thoughts = some.builds(TextArrived, some.text(), reasoning=some.text(min_size=1))
 logs = some.lists(
-    some.tuples(numbers | milliseconds, arrivals | exact_arrivals | some.builds(TurnAccepted)),
+    some.tuples(
+        numbers | milliseconds,
+        arrivals | exact_arrivals | thoughts | some.builds(TurnAccepted),
+    ),
     min_size=1,
     max_size=12,
 )

@@ -137,6 +137,7 @@ export interface Message {
 	role: Role;
 	parts: (Text | ToolCall | ToolResult | Attachment)[];
 	source: Source;
+	reasoning?: string;
 }
 
 export interface MessageAdded {
@@ -230,6 +231,7 @@ export interface TextArrived {
 	tokens: Token[];
 	first_word_ms?: number;
 	num_searched_tokens?: number;
+	reasoning?: string;
 }
 
 export interface TitleChosen {

@@ -116,6 +116,8 @@ class ChatDialect:
 def _spans(message: Message, index: int) -> Iterator[Span]:
     """Yields one span for each part. The first includes the overhead of the message."""
     num_overhead = TOKENS_PER_MESSAGE
+    if message.reasoning:
+        num_overhead += _estimate_tokens(message.reasoning)
     for part in message.parts or (Text(""),):
         yield Span(part_source(part, message), index, _estimate_tokens((part,)) + num_overhead)
         num_overhead = 0
@@ -138,6 +140,14 @@ class _CallDelta(msgspec.Struct, frozen=True):
 class _Delta(msgspec.Struct, frozen=True, gc=False):
     content: str | None = None
     tool_calls: tuple[_CallDelta, ...] | None = None
+    reasoning_content: object = None
+    reasoning: object = None
+    """The same, as some servers name it."""
+
+    @property
+    def thought(self) -> str:
+        found = self.reasoning_content or self.reasoning
+        return found if isinstance(found, str) else ""
 
 
 class _TokenProb(msgspec.Struct, frozen=True):
@@ -187,7 +197,8 @@ class _ChunkParser:
             self._add_call(delta)
         if written := self._write_calls(is_final=choice.finish_reason is not None):
             tokens.append(Token(UNKNOWN_ID, written, None, at_ms))
-        return ParsedChunk(tokens, choice.finish_reason, chunk.usage, chunk.error)
+        finish, thought = choice.finish_reason, choice.delta.thought
+        return ParsedChunk(tokens, finish, chunk.usage, chunk.error, thought)
 
     def _add_call(self, delta: _CallDelta) -> None:
         call = self._calls.setdefault(delta.index, _CallWriter())

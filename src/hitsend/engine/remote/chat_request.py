@@ -16,7 +16,7 @@ def chat_request(prompt: Prompt, sampling: Sampling) -> Json:
     rules = prompt.rules
     request = {
         "model": prompt.model,
-        "messages": messages_json(prompt.messages),
+        "messages": messages_json(prompt.messages, for_server=True),
         "stream": True,
         "stream_options": {"include_usage": True},
         **sampling_json(sampling),

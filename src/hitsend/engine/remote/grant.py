@@ -62,11 +62,12 @@ class Grant:
             num_searched = _clamp(step.num_searched_tokens, MAX_SEARCHED_TOKENS)
             step = replace(step, num_searched_tokens=num_searched)
         num_tokens = self._num_tokens + len(step.tokens)
-        num_chars = self._num_chars + len(step.text)
+        num_chars = self._num_chars + len(step.text) + len(step.reasoning)
         if num_tokens > self._num_granted or num_chars > self._max_chars:
             self.is_exceeded = True
             tokens = self._cut(step.tokens)
-            step = replace(step, text="".join([token.text for token in tokens]), tokens=tokens)
+            text = "".join([token.text for token in tokens])
+            step = replace(step, text=text, tokens=tokens, reasoning="")
             num_tokens = self._num_tokens + len(tokens)
             num_chars = self._num_chars + len(step.text)
         self._num_tokens, self._num_chars = num_tokens, num_chars

@@ -44,6 +44,7 @@ class ParsedChunk(msgspec.Struct, frozen=True, gc=False):
     finish_reason: str | None = None
     usage: UsageCounts | None = None
     error: Problem | str | None = None
+    reasoning: str = ""
 
 
 ChunkParser: TypeAlias = Callable[[bytes, float], ParsedChunk]
@@ -79,26 +80,27 @@ class _OpenAiStream:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a token has arrived."""
+        """Whether a token, or a thought, has arrived."""
         return self._prefill_ms is not None
 
     def feed(self, values: Sequence[bytes]) -> Iterator[GenerationStep]:
         at_ms = self._now_ms()
-        tokens: list[Token] = []
-        for value in values:
-            tokens += self._feed_chunk(value, at_ms)
-        if not tokens:
+        chunks = [self._feed_chunk(value, at_ms) for value in values]
+        tokens = [token for chunk in chunks for token in chunk.tokens]
+        reasoning = "".join(chunk.reasoning for chunk in chunks)
+        if not (tokens or reasoning):
             return
         if self._prefill_ms is None:
             self._prefill_ms = at_ms
             yield Prefilled(0, self._prompt.num_tokens, 0.0, at_ms)
         self._num_tokens += len(tokens)
-        yield Generated("".join([token.text for token in tokens]), tuple(tokens))
+        text = "".join([token.text for token in tokens])
+        yield Generated(text, tuple(tokens), reasoning=reasoning)
 
     def finish(self) -> Finished:
         return Finished(self._reason, self._usage(self._now_ms()))
 
-    def _feed_chunk(self, value: bytes, at_ms: float) -> Sequence[Token]:
+    def _feed_chunk(self, value: bytes, at_ms: float) -> ParsedChunk:
         try:
             chunk = self._parse(value, at_ms)
         except UNREADABLE as error:
@@ -111,7 +113,7 @@ class _OpenAiStream:
         if chunk.finish_reason is not None:
             self.has_finished = True
             self._reason = "length" if chunk.finish_reason == "length" else "stop"
-        return chunk.tokens
+        return chunk
 
     def _usage(self, at_ms: float) -> Usage:
         count = self._count or UsageCounts(self._prompt.num_tokens, self._num_tokens)

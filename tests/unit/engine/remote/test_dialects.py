@@ -234,7 +234,7 @@ async def test_a_partial_answer_with_ids_that_vllm_does_not_know_is_tokenized_ag
         else:
             await VllmServer()(request, writer)
 
-    partial = PartialAnswer("assistant", (Text("Hi the"),), "answer", (unknown,))
+    partial = PartialAnswer("assistant", (Text("Hi the"),), "answer", token_ids=(unknown,))
     async with engine_on(fake) as (engine, _):
         prompt = await engine.encode("m", [*HELLO, partial])
     assert VllmServer().text_of(list(prompt.ids)).endswith("<|im_start|>assistant\nHi the")

@@ -168,3 +168,13 @@ async def test_a_window_that_cannot_be_right_is_ignored(num_window: int) -> None
 
     async with engine_on(boast) as (engine, _):
         assert (await engine.resolve("auto")).num_window_tokens == 8192
+
+
+def test_thoughts_without_an_end_exceed_the_grant() -> None:
+    grant = Grant(Prompt("m", 10, 100, True, ()), Sampling(max_tokens=5))
+    grant.check(Generated("", (), reasoning="Hm. "))
+    assert not grant.is_exceeded
+    step = grant.check(Generated("", (), reasoning="Hm. " * 100_000))
+    assert isinstance(step, Generated)
+    assert step.reasoning == ""
+    assert grant.is_exceeded

@@ -249,6 +249,6 @@ async def test_an_answer_preempts_idle_generation_and_prefill() -> None:
 
 
 async def test_a_partial_answer_keeps_the_ids_it_was_generated_with() -> None:
-    answer = PartialAnswer("assistant", (Text("One word"),), "answer", (7, 8, 9))
+    answer = PartialAnswer("assistant", (Text("One word"),), "answer", token_ids=(7, 8, 9))
     prompt = await ScriptedEngine().encode("auto", [user("Hi"), answer])
     assert prompt.ids[-3:] == (7, 8, 9)
