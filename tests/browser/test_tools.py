@@ -151,7 +151,7 @@ def test_calls_side_by_side_are_lines_of_their_own(ada: Person) -> None:
         call_line("read_news", about="rain"),
     ]
     ada.ask(script("".join(calls), "That is all."))
-    lines = ada.page.get_by_role("list", name="Tools used").get_by_role("listitem")
+    lines = ada.page.get_by_role("list", name="Tools used").locator("> li")
     expect(lines).to_have_text(
         [
             re.compile("Calculated.*1\\+1 = 2"),

@@ -6,7 +6,7 @@ import { createDocument } from '$/markdown/fuzz/documents';
 import { fetchProse } from '$/markdown/prose';
 
 /** Characters of one document that are parsed again and again. After it, the rest comes in a few steps. */
-const MAX_WORK = 3_000_000;
+const MAX_WORK = 200_000;
 const NUM_STEPS = 6;
 /** Blocks at the end that every read parses again. */
 const NUM_UNSETTLED = 2;
