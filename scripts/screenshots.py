@@ -17,6 +17,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 SMALL_TALK = ("Say hello in French, in one word.", "Name three uses of a hash table, briefly.")
+SUM = "What is a tip of 17.5% on $248.60?"
 QUESTION = "Write a Python function that tells whether a number is prime, and explain it."
 LAPTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 760}
@@ -66,6 +67,12 @@ def main() -> None:
         page.set_viewport_size(PHONE)
         page.get_by_role("article", name="Answer").last.wait_for()
         shoot(page, "phone")
+        page.set_viewport_size(LAPTOP)
+        page.get_by_role("link", name="New chat").first.click()
+        turn_on(page, "Calculator")
+        ask(page, SUM)
+        page.get_by_role("article", name="Answer").get_by_role("button", name="Calculated").click()
+        shoot(page, "tools")
         browser.close()
 
 
@@ -82,6 +89,12 @@ def ask(page: Page, question: str) -> None:
     stop = page.get_by_role("button", name="Stop")
     stop.wait_for()
     stop.wait_for(state="detached", timeout=180_000)
+
+
+def turn_on(page: Page, feature: str) -> None:
+    page.get_by_role("button", name="Tools").click()
+    page.get_by_role("switch", name=feature).click()
+    page.keyboard.press("Escape")
 
 
 def shoot(page: Page, name: str) -> None:
