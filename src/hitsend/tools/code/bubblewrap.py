@@ -21,6 +21,7 @@ import msgspec
 from hitsend.tools.code import seccomp
 from hitsend.tools.code.child import ChildInterpreter
 from hitsend.tools.code.isolation_probe import find_ways_out
+from hitsend.tools.code.memory_files import FOLDER, TEMPORARY
 from hitsend.tools.code.sandbox import Limits
 
 DESCRIPTION = """\
@@ -141,9 +142,9 @@ def list_options(folders: Sequence[str]) -> Iterator[str]:
         if not path.startswith("/usr/") and path != "/usr":
             yield from ("--ro-bind", path, path)
     yield from ("--dev", "/dev", "--remount-ro", "/dev")
-    for path in ("/work", "/tmp"):
+    for path in (FOLDER, TEMPORARY):
         yield from ("--size", str(FILES_BYTES), "--tmpfs", path)
-    yield from ("--remount-ro", "/", "--chdir", "/work")
+    yield from ("--remount-ro", "/", "--chdir", FOLDER)
     for name, value in (
         ("HOME", "/tmp"),
         ("MPLCONFIGDIR", "/tmp/matplotlib"),

