@@ -213,7 +213,7 @@ export class Api extends HttpClient {
 		this.change('POST', 'f/conversation/approve', verdict);
 	answerForm = (form_id: string, action: FormAction, content: wire.FormContent) =>
 		this.change('POST', 'f/conversation/form', { form_id, action, content });
-	/** Runs Python beside a conversation, as a stream: see `codeStream.ts`. Aborting ends the program. */
+	/** Runs Python beside a conversation, as a stream: see `codeRuns.svelte.ts`. Aborting ends the program. */
 	runCode = (
 		conversationId: string,
 		messageId: string,

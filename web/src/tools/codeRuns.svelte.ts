@@ -1,9 +1,9 @@
 /** The code blocks of answers that the person has run. Rows that scroll out of view keep their output. */
 import { SvelteMap } from 'svelte/reactivity';
 import type { Api } from '$/api/client';
-import { readCodeStream } from '$/api/codeStream';
-import { toFailure } from '$/api/http';
-import type { CodeResult, Failure } from '$/api/wire';
+import { ApiError, toFailure, Unreachable } from '$/api/http';
+import { Dropped, readFrames } from '$/api/stream';
+import type { CodePrinted, CodeResult, ErrorBody, Failure } from '$/api/wire';
 
 export class CodeRun {
 	isRunning = $state(true);
@@ -26,7 +26,7 @@ export class CodeRun {
 		const { signal } = this.#abort;
 		try {
 			const response = await send(signal);
-			this.result = await readCodeStream(response, (text) => (this.printed += text));
+			this.result = await readRun(response, (text) => (this.printed += text));
 		} catch (error) {
 			if (!signal.aborted) this.problem = toFailure(error);
 		} finally {
@@ -82,3 +82,22 @@ export class CodeRuns {
 }
 
 const toKey = (answerId: string, code: string) => `${answerId}\n${code}`;
+
+/** Reads what a program prints as it prints it, and how it ended. The result has all of its output. */
+async function readRun(response: Response, onprint: (text: string) => void): Promise<CodeResult> {
+	if (response.body === null) throw new Unreachable();
+	try {
+		for await (const { event, data } of readFrames(response.body)) {
+			if (event === 'printed') onprint((JSON.parse(data) as CodePrinted).text);
+			else if (event === 'result') return JSON.parse(data) as CodeResult;
+			else if (event === 'error') throw toError((JSON.parse(data) as ErrorBody).error);
+		}
+	} catch (error) {
+		if (error instanceof Dropped) throw new Unreachable();
+		throw error;
+	}
+	throw new Unreachable();
+}
+
+const toError = ({ message, code, param }: ErrorBody['error']) =>
+	new ApiError(message, 503, code ?? null, param ?? null);

@@ -11,7 +11,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from hitsend.canonical import canonicalize
-from hitsend.context.attached_files import read_attached_files
+from hitsend.context.attachments import read_attached_files
 from hitsend.errors import HitsendError, NotAllowed, Unavailable
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.edge.until_disconnect import run_until_disconnect

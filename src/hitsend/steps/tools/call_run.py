@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hitsend.canonical import canonicalize
-from hitsend.context.attached_files import read_attached_files
+from hitsend.context.attachments import read_attached_files
 from hitsend.context.tool_results import shorten_output
 from hitsend.crash import crash_here
 from hitsend.errors import HitsendError, Refused, StoreDown

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from hitsend.errors import Unavailable
 from hitsend.tools.code.last_expression import split_last_statement
+from hitsend.tools.code.memory_files import FOLDER
 from hitsend.tools.code.sandbox import Limits, Outcome, Printed, cut
 
 if TYPE_CHECKING:
@@ -234,8 +235,6 @@ def _run_program(
 ) -> str | None:
     """Returns the repr of its value."""
     from pydantic_monty import MontySyntaxError
-
-    from hitsend.tools.code.monty_files import FOLDER
 
     def show(_: str, text: str) -> None:
         printed.add(text)

@@ -1,6 +1,6 @@
 import pytest
 
-from hitsend.context.attached_files import MAX_CHARS, find_files
+from hitsend.context.attachments import MAX_CHARS, find_files
 
 
 @pytest.mark.parametrize(
