@@ -8,6 +8,7 @@ that have examples and tools that have none (`bench/tools_fitting.toml`).
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -78,6 +79,8 @@ REPLIES = (
 BREAKS = re.compile(r"(?<=[.?!;])\s+|,? (?:and|then|und|dann) ")
 """Between the parts of a message that asks for several things."""
 MAX_PARTS = 4
+MAX_CACHED_TOOLS = 1_000
+"""A message is weighed once for each tool that may be called next: a schema is read only once."""
 REFERS = re.compile(
     r"\b(it|them|this|those|these|that(?! I\b)"
     r"|the (?:result|answer|first|amount|names?|list|number)|es|ihn|sie|das|dies\w*)\b",
@@ -198,24 +201,25 @@ def _find_spans(tools: Sequence[Tool]) -> Iterator[slice]:
         at += num
 
 
-def _texts_of(tool: Tool) -> list[str]:
-    return [describe_for_search(tool), *read_examples(tool)]
+@lru_cache(MAX_CACHED_TOOLS)
+def _texts_of(tool: Tool) -> tuple[str, ...]:
+    return describe_for_search(tool), *read_examples(tool)
 
 
 def _weigh_needs(tool: Tool, message: str, said: str, weights: Weights) -> float:
-    needs = set(_find_needs(tool))
+    needs = _find_needs(tool)
     if any(not FOUND[need].search(said) for need in needs):
         return weights.lacks
     has_address = any(FOUND[need].search(message) for need in needs - {"number"})
     return weights.has_address if has_address else 0.0
 
 
-def _find_needs(tool: Tool) -> Iterator[Need]:
-    """Yields what the required arguments of a tool cannot do without."""
+@lru_cache(MAX_CACHED_TOOLS)
+def _find_needs(tool: Tool) -> frozenset[Need]:
+    """Returns what the required arguments of a tool cannot do without."""
     is_mail = "email" in f"{tool.name} {tool.description}".casefold()
-    for one in read_parameters(tool):
-        if one.is_required and (need := _need_of(one, is_mail=is_mail)):
-            yield need
+    required = (one for one in read_parameters(tool) if one.is_required)
+    return frozenset(need for one in required if (need := _need_of(one, is_mail=is_mail)))
 
 
 def _need_of(one: Parameter, *, is_mail: bool) -> Need | None:
