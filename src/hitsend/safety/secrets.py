@@ -19,7 +19,7 @@ PATTERNS: Mapping[SecretKind, str] = {
     "private_key": r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----BEGIN)[\s\S]){0,8000}?"
     r"(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)",
     "hitsend_key": r"(?<![A-Za-z0-9_-])hs-[A-Za-z0-9_-]{20,200}",
-    "api_key": r"(?<![A-Za-z0-9_-])(?:"
+    "api_key": r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9])(?:"
     r"sk-[A-Za-z0-9_-]{20,200}"
     r"|(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,200}"
     r"|gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{30,255}|glpat-[A-Za-z0-9_-]{20,200}"
@@ -27,6 +27,16 @@ PATTERNS: Mapping[SecretKind, str] = {
     r"|AIza[0-9A-Za-z_-]{35}"
     r"|xox[abeoprs]-[A-Za-z0-9-]{10,250}"
     r"|hf_[A-Za-z0-9]{30,100}|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,400}"
+    r"|gsk_[A-Za-z0-9]{30,80}|r8_[A-Za-z0-9]{30,50}|(?:xai|pplx)-[A-Za-z0-9]{40,120}"
+    r"|SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{20,60}|whsec_[A-Za-z0-9]{24,100}"
+    r"|(?:AC|SK)[0-9a-f]{32}(?![0-9A-Za-z])|key-[0-9a-f]{32}(?![0-9A-Za-z])"
+    r"|[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"
+    r"|GOCSPX-[A-Za-z0-9_-]{20,40}|ya29\.[A-Za-z0-9_-]{20,400}"
+    r"|dop_v1_[0-9a-f]{64}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp)-[A-Za-z0-9_-]{20,60}"
+    r"|dapi[0-9a-f]{32}|lin_api_[A-Za-z0-9]{30,60}|ntn_[A-Za-z0-9]{40,60}"
+    r"|figd_[A-Za-z0-9_-]{30,60}|glsa_[A-Za-z0-9]{32}_[0-9A-Fa-f]{8}|hv[sb]\.[A-Za-z0-9_-]{20,200}"
+    r"|tskey-[a-z]{3,10}-[A-Za-z0-9-]{15,80}|dckr_pat_[A-Za-z0-9_-]{20,50}"
+    r"|AGE-SECRET-KEY-1[0-9A-Z]{58}"
     r")",
     "signed_token": r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}"
     r"\.[A-Za-z0-9_-]{8,1000}",
@@ -44,7 +54,7 @@ CARD_PREFIX = (
     r"(?:4[0-9]{12}(?:[0-9]{3}){0,2}"
     r"|(?:5[1-5]|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12,14}"
     r"|3[47][0-9]{13}|3(?:0[0-5]|[689])[0-9]{11,16}"
-    r"|(?:6011|65|64[4-9]|352[89]|35[3-8]|62)[0-9]{12,17})"
+    r"|(?:6011|352[89])[0-9]{12,15}|(?:64[4-9]|35[3-8])[0-9]{13,16}|6[25][0-9]{14,17})"
 )
 """The digits of a card begin as its issuer's do, and have its length."""
 
