@@ -5,7 +5,6 @@ Several measures are compared at once, so the significance level is divided by t
 (Bonferroni).
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
@@ -14,6 +13,7 @@ from typing import Literal, Protocol, TypeAlias, get_args
 import msgspec
 
 from hitsend.prompts.intervals import Interval, mean_interval, newcombe, welch, wilson
+from hitsend.safety.refusals import is_refusal
 
 MIN_PEOPLE = 5
 """Per version. With fewer, differences are not evaluated."""
@@ -101,26 +101,6 @@ def evaluate(versions: Sequence[int], trials: Iterable[Trial]) -> Outcome:
     variants = tuple(_variant(version, by_version[version], means[version]) for version in versions)
     differences = tuple(_differences(versions, means))
     return Outcome(variants, differences)
-
-
-def is_refusal(beginning: str) -> bool:
-    """Judges by the start of the answer."""
-    return REFUSAL.match(beginning.strip()) is not None
-
-
-APOLOGY = (
-    r"(?:i['’]?m|i am)?\s?(?:so |very )?sorry|i apologi[sz]e|my apologies|unfortunately|as an ai\b"
-    r"|(?:es )?tut mir (?:sehr )?leid|leider|entschuldig"
-)
-CANNOT = (
-    r"i (?:can(?:no|['’]?)t|can not|won['’]?t|am unable|am not able)|i['’]m (?:unable|not able)"
-    r"|(?:ich kann|kann ich|ich darf|darf ich)(?: \w+){0,6} nicht"
-)
-NOT_A_REFUSAL = r" (?:wait|erwarten|genug|(?:\w+ ){1,6}enough)\b"
-"""Matches "I can't wait" and "I cannot recommend it enough"."""
-REFUSAL = re.compile(
-    rf"(?:(?:{APOLOGY})[^.!?\n]{{0,80}}?\b)?(?:{CANNOT})\b(?!{NOT_A_REFUSAL})", re.IGNORECASE
-)
 
 
 def _person_means(trials: Iterable[Trial]) -> PersonMeans:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hitsend.messages import Rating
 from hitsend.prompts.intervals import incomplete_beta, mean_interval, student_t, welch, wilson
-from hitsend.prompts.outcomes import Difference, Outcome, evaluate, is_refusal
+from hitsend.prompts.outcomes import Difference, Outcome, evaluate
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -132,35 +132,3 @@ def test_the_probability_beyond_a_quantile_is_right(quantile: float, freedom: fl
 @given(st.floats(0.9, 0.9999))
 def test_the_incomplete_beta_agrees_with_closed_forms(quantile: float) -> None:
     assert student_t(quantile, 1) == pytest.approx(tan(pi * (quantile - 0.5)), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm sorry, but I can't help with that.",
-        "I cannot assist you with this request.",
-        "I can't answer that. Tell me more, and it may be enough.",
-        "As an AI language model, I am unable to open files.",
-        "Es tut mir leid, aber ich kann dir dabei nicht helfen.",
-        "Leider kann ich das nicht beantworten.",
-    ],
-)
-def test_a_refusal_is_recognised(text: str) -> None:
-    assert is_refusal(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Paris is the capital of France.",
-        "The poet says: I cannot go on.",
-        "I can't wait to help you!",
-        "I cannot recommend it enough.",
-        "I can't thank you enough for asking.",
-        "Ich kann dir das Buch gar nicht genug empfehlen.",
-        "Sorry to hear that! Try this. I can't promise anything.",
-        "",
-    ],
-)
-def test_an_answer_is_not_a_refusal(text: str) -> None:
-    assert not is_refusal(text)
