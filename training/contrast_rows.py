@@ -77,7 +77,7 @@ def write_rows(seed: int = SEED) -> Iterator[ContrastRow]:
 def _write_group(
     group: Group, words: Mapping[str, str], chance: random.Random, seen: set[str]
 ) -> Iterator[ContrastRow]:
-    """Takes the templates in turns, so that each gives about as many rows."""
+    """Takes the templates in turns, so that each gives about as many rows, and no wording twice."""
     templates = group.texts.strip().splitlines()
     phrases = {name: _split_phrases(text) for name, text in words.items()}
     num_rows = 0
@@ -85,12 +85,11 @@ def _write_group(
         if num_rows == group.rows:
             return
         template = templates[number % len(templates)].replace("\\n", "\n")
-        text = _fill(template, phrases, chance)
-        if group.kind == "prompt":
-            text = _vary(text, chance)
-        if (folded := text.casefold()) not in seen:
+        wording = _fill(template, phrases, chance)
+        if (folded := wording.casefold()) not in seen:
             seen.add(folded)
             num_rows += 1
+            text = _vary(wording, chance) if group.kind == "prompt" else wording
             yield ContrastRow(
                 text, group.kind, tuple(group.labels), tuple(group.unlabelled), group.name
             )
