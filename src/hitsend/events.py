@@ -28,13 +28,16 @@ from hitsend.messages import (
     ToolResult,
     Usage,
 )
+from hitsend.safety.policy import Screening
 
 Action: TypeAlias = Literal["next", "variant", "continue"]
 """A new message, another answer to the same message, or more of an answer that was cut off."""
 
-Ending: TypeAlias = Literal["stop", "length", "tool_calls", "stopped", "interrupted", "failed"]
+Ending: TypeAlias = Literal[
+    "stop", "length", "tool_calls", "stopped", "interrupted", "failed", "blocked"
+]
 """Why an answer ended: by itself, at the length limit, to call a tool, stopped by the user, by a
-crash or restart of the server, or by an error."""
+crash or restart of the server, by an error, or because the safety checks did not let it pass."""
 
 DropReason: TypeAlias = Literal["cut", "malformed", "unknown"]
 """Why a call was dropped: the answer ended within it, it is no JSON, or no tool has its name."""
@@ -70,6 +73,12 @@ class TurnStarted(Event, frozen=True):
     cluster_region: str | UnsetType = UNSET
     features: tuple[str, ...] | UnsetType = UNSET
     """What the person turned on for this message, such as `web`."""
+
+
+class MessageScreened(Event, frozen=True):
+    """The safety checks read the message before the model did."""
+
+    screening: Screening
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -265,6 +274,21 @@ class ToolReturned(Event, frozen=True):
     result: ToolResult
 
 
+class TextEnd(msgspec.Struct, frozen=True):
+    """A text is cut to this length, in code points. The digest is that of what is left."""
+
+    num_chars: int
+    sha256: str
+
+
+class AnswerGuarded(Event, frozen=True):
+    """The safety checks changed the answer, or something has to be said about it."""
+
+    screening: Screening
+    text_end: TextEnd | UnsetType = UNSET
+    """Set if the answer ends before what has been shown of it."""
+
+
 class MemoriesChanged(Event, frozen=True):
     """Memories were added or removed at the user's request, or suggested."""
 
@@ -305,6 +329,7 @@ class TurnFailed(Event, frozen=True):
 
 AnyEvent: TypeAlias = (
     TurnStarted
+    | MessageScreened
     | ContextBuilt
     | PromptEncoded
     | TurnAccepted
@@ -325,6 +350,7 @@ AnyEvent: TypeAlias = (
     | FormShown
     | FormAnswered
     | ToolReturned
+    | AnswerGuarded
     | MemoriesChanged
     | AnswerFinished
     | TitleChosen

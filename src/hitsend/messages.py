@@ -6,6 +6,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
+from hitsend.safety.redaction import Redaction
+
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
 Source: TypeAlias = Literal[
@@ -33,6 +35,9 @@ class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
     text: str
     source: Source | UnsetType = UNSET
     """Set if it differs from the message's source, as for a note in front of a question."""
+    redactions: tuple[Redaction, ...] | UnsetType = UNSET
+    """What stands behind the placeholders in the text. Only its owner may see it: no model, no
+    reviewer and no reader of a shared conversation."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", tag_field="kind"):
@@ -131,6 +136,11 @@ class Attachment(msgspec.Struct, frozen=True, tag="attachment", tag_field="kind"
 
 
 Part: TypeAlias = Text | ToolCall | ToolResult | Attachment
+
+
+def hide_values(part: Part) -> Part:
+    """Returns the part for readers who may not see what its placeholders stand for."""
+    return msgspec.structs.replace(part, redactions=UNSET) if isinstance(part, Text) else part
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from hitsend.messages import (
     Tool,
     Verdict,
 )
+from hitsend.safety.redaction import Redaction
 
 
 class WarmPrefix(msgspec.Struct, frozen=True):
@@ -128,6 +129,10 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     weights_sha256: str | UnsetType = UNSET
     cluster_region: str | UnsetType = UNSET
     created_at: float
+    fingerprint: str = ""
+    """Of the Send as it came in. Empty without an idempotency key."""
+    redactions: tuple[Redaction, ...] = ()
+    """What the placeholders in the message stand for."""
 
     @property
     def is_api(self) -> bool:
@@ -159,7 +164,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         """The person's message, if there is one."""
         if self.is_api or self.send.action != "next":
             return None
-        return Message("user", (Text(self.send.text), *(self.send.attachments or ())), "user")
+        text = Text(self.send.text, redactions=self.redactions or UNSET)
+        return Message("user", (text, *(self.send.attachments or ())), "user")
 
     @property
     def question_id(self) -> str | None:

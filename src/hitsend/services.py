@@ -6,6 +6,7 @@ from hitsend.background import Background
 from hitsend.context.recall import Recall
 from hitsend.engine import Engine
 from hitsend.prompts.picker import PromptPicker
+from hitsend.safety.screener import Screener
 from hitsend.settings import Settings
 from hitsend.store import Store
 from hitsend.tools import Questions, Toolbox
@@ -21,5 +22,7 @@ class Services:
     background: Background
     idle_work: Background
     """Work that waits until the engine is idle."""
+    safety: Screener | None = None
+    """None where safety checks are turned off."""
     toolbox: Toolbox = field(default_factory=Toolbox)
     questions: Questions = field(default_factory=Questions)

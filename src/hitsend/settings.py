@@ -139,6 +139,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "their words, or not at all. The scripted engine always uses words."
         ),
     ] = "minilm"
+    safety: Annotated[
+        Literal["full", "ngrams", "rules", "off"],
+        _help(
+            "How messages and answers are checked: with the classifier, with its n-grams alone "
+            "(no process beside the server), by rules and forms only, or not at all. What follows "
+            "is decided by the policies in the settings of the page."
+        ),
+    ] = "full"
     num_slots: Annotated[int, Meta(ge=1, le=64, description="Answers decoded at once.")] = 4
     num_threads: Annotated[
         int, Meta(ge=0, le=1024, description="Threads the engine uses; 0 is one per core.")

@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from hitsend.events import (
     AnswerDelayed,
     AnswerFinished,
+    AnswerGuarded,
     AnswerStarted,
     AnyEvent,
     ApprovalDecided,
@@ -24,6 +25,7 @@ from hitsend.events import (
     FormShown,
     MemoriesChanged,
     MessageAdded,
+    MessageScreened,
     PromptEncoded,
     PromptRead,
     PromptWarmed,
@@ -54,10 +56,11 @@ from hitsend.messages import (
     Usage,
     add_usage,
 )
+from hitsend.safety.policy import Screening
 
 Status: TypeAlias = Literal["in_progress", "finished", "partial", "failed"]
 
-PARTIAL: frozenset[Ending] = frozenset({"stopped", "interrupted"})
+PARTIAL: frozenset[Ending] = frozenset({"stopped", "interrupted", "blocked"})
 
 
 class FoldedMessage(msgspec.Struct, frozen=True):
@@ -75,10 +78,19 @@ class FoldedMessage(msgspec.Struct, frozen=True):
     """Why it failed, in the words shown to the user."""
     seen: Seen | None = None
     """For an answer: the ids of memories, summaries and other context the model saw."""
+    safety: Screening | None = None
+    """What the safety checks made of it, if there is something to say."""
 
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether no model may read it: it was blocked, or explains that its question was."""
+        is_blocked = self.safety is not None and self.safety.outcome == "block"
+        is_explanation = self.ending == "blocked" and self.safety is None
+        return is_blocked or is_explanation
 
 
 class Transcript(msgspec.Struct, frozen=True):
@@ -88,6 +100,8 @@ class Transcript(msgspec.Struct, frozen=True):
     """None while the turn runs."""
     failure: TurnFailed | None = None
     seen: Seen | None = None
+    screening: Screening | None = None
+    """Of the person's message."""
 
 
 EMPTY = Transcript()
@@ -118,12 +132,23 @@ def fold(events: Iterable[AnyEvent]) -> Transcript:
 def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
     match event:
         case MessageAdded(message_id=message_id, parent_id=parent_id, message=message):
-            added = FoldedMessage(message_id, parent_id, message.role, message.parts, "finished")
+            added = FoldedMessage(
+                message_id,
+                parent_id,
+                message.role,
+                message.parts,
+                "finished",
+                safety=worth_showing(transcript.screening),
+            )
             return _replace(transcript, messages=(*transcript.messages, added))
         case AnswerStarted(message_id=message_id, parent_id=parent_id):
             seen = _seen_of_next_answer(transcript)
             said = FoldedMessage(message_id, parent_id, "assistant", (), "in_progress", seen=seen)
             return _replace(transcript, messages=(*transcript.messages, said))
+        case MessageScreened(screening=screening):
+            return _replace(transcript, screening=screening)
+        case AnswerGuarded():
+            return _guard_last(transcript, event)
         case ContextBuilt(seen=seen):
             return _replace(transcript, seen=seen)
         case MemoriesChanged():
@@ -192,6 +217,29 @@ def _replace_at(transcript: Transcript, at: int, **changes: object) -> Transcrip
     before, after = transcript.messages[:at], transcript.messages[at + 1 :]
     changed = msgspec.structs.replace(transcript.messages[at], **changes)
     return _replace(transcript, messages=(*before, changed, *after))
+
+
+def worth_showing(screening: Screening | None) -> Screening | None:
+    return screening if screening and screening.is_worth_showing else None
+
+
+def _guard_last(transcript: Transcript, event: AnswerGuarded) -> Transcript:
+    last = transcript.messages[-1]
+    end = event.text_end
+    parts = last.parts if end is UNSET else _cut_text(last.parts, end.num_chars)
+    return _replace_last(transcript, parts=parts, safety=event.screening)
+
+
+def _cut_text(parts: tuple[Part, ...], num_chars: int) -> tuple[Part, ...]:
+    """Keeps so many characters of the texts, and drops what follows them."""
+    kept: list[Part] = []
+    for part in parts:
+        if isinstance(part, Text):
+            if len(part.text) >= num_chars:
+                return (*kept, Text(part.text[:num_chars])) if num_chars else tuple(kept)
+            num_chars -= len(part.text)
+        kept.append(part)
+    return tuple(kept)
 
 
 def _add_memory_changes(transcript: Transcript, event: MemoriesChanged) -> Transcript:

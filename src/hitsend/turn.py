@@ -1,6 +1,8 @@
 """The journey of one message, from Send to the last word. Read this file first.
 
-    admit -> remember -> context -> encode -> accept -> answer <-> tools -> afterword
+    admit -> screen -> remember -> context -> encode -> accept -> answer <-> tools -> afterword
+                                                                     |
+                                                                   guard
 
 Each step is one function in `steps/` or `context/`; this file only puts them in order. A step's
 result is yielded as an event, and whoever follows the turn (the page, an SDK, the log, a test)
@@ -34,7 +36,9 @@ from hitsend.steps.encode import (
     encode_prompt,
     prompt_encoded_event,
 )
+from hitsend.steps.guard import Guard
 from hitsend.steps.remember import read_memory_request
+from hitsend.steps.screen import redact_turn, screen
 from hitsend.steps.summarise import schedule_learning
 from hitsend.steps.tools import ToolLoop, pick_tools
 from hitsend.tools import HostedTool
@@ -44,13 +48,26 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     turn = await admit(send, services)
     yield turn.started_event
 
+    screened = await screen(turn, services)
+    turn = screened.turn
+    for event in screened.events:
+        yield event
+    if screened.is_blocked:
+        _, accepted = await accept(turn, None, None, services.store, screened.screening)
+        for event in (*accepted, *screened.explain()):
+            yield event
+        return
+
     memory = await read_memory_request(turn, services)
     tools = [*await pick_tools(turn, services), *memory.tools]
-    context, prompt = await fit_context(turn, services, tools, memory.notes)
+    notes = replace(memory.notes, notes=[*screened.notes, *memory.notes.notes])
+    context, prompt = await fit_context(turn, services, tools, notes)
     yield context_built_event(context, prompt, tools)
     yield prompt_encoded_event(context, prompt)
 
-    num_granted, accepted = await accept(turn, prompt, context.seen, services.store)
+    num_granted, accepted = await accept(
+        turn, prompt, context.seen, services.store, screened.screening
+    )
     for event in accepted:
         yield event
     for changed in await memory.apply():
@@ -58,6 +75,7 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
 
     answer = Answer(turn, num_granted, tools, context.undecided)
     loop = ToolLoop(turn, context, services)
+    guard = Guard(services.safety, screened.policy, is_doubtful=screened.is_doubtful)
     async with aclosing(Afterword(turn, services)) as afterword:
         while True:
             if answer.calls:
@@ -66,14 +84,17 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
                         yield event
                 if loop.is_over:
                     break
-                notes = replace(memory.notes, seen=context.seen, rounds=answer.said)
+                notes = replace(notes, seen=context.seen, rounds=answer.said)
                 _, prompt = await fit_context(turn, services, tools, notes, context.cut)
             yield answer.begin_round()
-            async with aclosing(generate(answer, prompt, services.engine)) as events:
+            generated = generate(answer, prompt, services.engine)
+            async with aclosing(guard.watch(generated, context)) as events:
                 async for event in events:
                     yield event
                     if title := afterword.poll_title(answer.beginning):
                         yield title
+            if guard.has_blocked:
+                answer.block()
             yield answer.finished_event
             if not answer.calls:
                 break
@@ -103,6 +124,6 @@ async def preview_prompt(send: Send, services: Services) -> tuple[Prompt, Prompt
     """Returns the prompt a Send would have, and its share of the window. Stores nothing and loads
     no model; an error that would refuse the Send is raised here too."""
     await services.engine.require_ready(send.model)
-    turn = await admit(send, services)
+    turn = await redact_turn(await admit(send, services), services)
     context, prompt = await fit_context(turn, services, await pick_tools(turn, services))
     return prompt, prompt_encoded_event(context, prompt)

@@ -18,6 +18,8 @@ from hitsend.store.mcp_rows import NewMcpServer
 
 FEEDBACK = "/backend-api/conversation/{conversation_id}/messages/{message_id}/feedback"
 CONTEXT = "/backend-api/conversation/{conversation_id}/message/{message_id}/context"
+SAFETY = "/backend-api/safety"
+APPEAL = "/backend-api/conversation/{conversation_id}/messages/{message_id}/appeal"
 MCP_SERVER = "/backend-api/mcp/servers/{server_id}"
 EXPECTED = {
     "GET /": Access.ANYONE,
@@ -115,6 +117,18 @@ EXPECTED = {
     "POST /backend-api/admin/experiments/{experiment_id}/end": Access.ADMIN,
     "GET /backend-api/admin/audit": Access.ADMIN,
     "GET /backend-api/admin/audit/export": Access.ADMIN,
+    f"GET {SAFETY}/policies": Access.ADMIN,
+    f"PUT {SAFETY}/policies/{{scope}}": Access.ADMIN,
+    f"DELETE {SAFETY}/policies/{{scope}}": Access.ADMIN,
+    f"GET {SAFETY}/statistics": Access.ADMIN,
+    f"POST {SAFETY}/try": Access.ADMIN,
+    f"GET {SAFETY}/reviews": Access.REVIEW,
+    f"GET {SAFETY}/reviews/export": Access.ADMIN,
+    f"GET {SAFETY}/reviews/{{review_id}}": Access.REVIEW,
+    f"POST {SAFETY}/reviews/{{review_id}}": Access.REVIEW,
+    f"POST {APPEAL}": Access.CHAT_AND_READ,
+    "GET /backend-api/conversation/{conversation_id}/appeals": Access.READ,
+    "POST /v1/moderations": Access.KEY,
     "GET /backend-api/status": Access.USER,
     "POST /backend-api/sentinel/chat-requirements/prepare": Access.CHAT,
     "POST /backend-api/sentinel/req": Access.CHAT,
@@ -300,6 +314,7 @@ def test_every_kind_of_access_says_what_a_key_needs() -> None:
         Access.SESSION,
         Access.CONFIRMED,
         Access.ADMIN_SESSION,
+        Access.REVIEW,
         Access.TICKET,
     }
     assert {access: set(scopes) for access, scopes in KEY_SCOPES.items()} == SCOPES
@@ -332,8 +347,18 @@ async def test_the_wrong_kind_of_credential_is_refused(world: World, route: Endp
     by_session = await call(route, ada.http)
     if route.access in KEYS_ONLY:
         assert by_session.status_code == 401
-    if route.access in (Access.ADMIN, Access.ADMIN_SESSION, Access.METRICS):
+    if route.access in (Access.ADMIN, Access.ADMIN_SESSION, Access.REVIEW, Access.METRICS):
         assert by_session.status_code == 403
+
+
+async def test_a_reviewer_reviews_and_administers_nothing(world: World) -> None:
+    ada = await world.someone("ada", "reviewer")
+    for route in guarded:
+        status = (await call(route, ada.http)).status_code
+        if route.access is Access.REVIEW:
+            assert status != 403, name(route)
+        elif route.access in (Access.ADMIN, Access.ADMIN_SESSION):
+            assert status == 403, name(route)
 
 
 @pytest.mark.parametrize(

@@ -81,10 +81,13 @@ def find_seen(exchange: MessageRows) -> Seen:
 
 
 def with_notes(exchange: MessageRows, notes: Sequence[Text], turn: Turn) -> ShownExchange:
-    """Puts the notes before the question."""
-    first, *others = _model_messages(exchange, turn)
-    noted = Message(first.role, (*notes, *first.parts), first.source)
+    """Puts the notes before the question. Of a blocked one, nothing is shown."""
     ids = tuple(row.message_id for row in exchange)
+    readable = tuple(row for row in exchange if not row.is_withheld)
+    if not readable:
+        return ShownExchange(ids, ())
+    first, *others = _model_messages(readable, turn)
+    noted = Message(first.role, (*notes, *first.parts), first.source)
     return ShownExchange(ids, (noted, *others))
 
 

@@ -23,6 +23,8 @@ from hitsend.engine import (
 )
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
+from hitsend.safety.classifier import Classifier, load_trained
+from hitsend.safety.screener import Screener
 from hitsend.server.auth.pending_sign_ins import PendingSignIns
 from hitsend.server.data.erase import erase_expired_forever
 from hitsend.server.data.pack_logs import pack_logs_forever
@@ -161,8 +163,11 @@ async def open_app(
             past = ConversationRecall(store, embedder, index, background)
             tools = [*build_tools(settings, code, egress, past), *more_tools]
             toolbox = Toolbox(tools, [mcp], store.groups)
+        safety, encoder = await build_screener(settings, store)
+        if encoder is not None:
+            stack.push_async_callback(encoder.close)
         services = Services(
-            settings, store, engine, prompts, recall, background, idle_work, toolbox
+            settings, store, engine, prompts, recall, background, idle_work, safety, toolbox
         )
         prewarm, autocomplete = (
             Prewarm(engine),
@@ -225,6 +230,17 @@ def build_engine(settings: Settings) -> Engine:
             return RemoteEngine(settings)
         case "scripted":
             return ScriptedEngine(num_window_tokens=settings.num_window_tokens)
+
+
+async def build_screener(settings: Settings, store: Store) -> tuple[Screener | None, MiniLm | None]:
+    """Returns the safety checks, and the encoder that they read with."""
+    if settings.safety == "off":
+        return None, None
+    reads_texts = settings.safety != "rules"
+    trained = load_trained() if reads_texts else None
+    classifier = None if trained is None else Classifier(trained, None)
+    key = await store.secret("redaction")
+    return Screener(classifier, key, needs_classifier=reads_texts), None
 
 
 def build_embedder(settings: Settings) -> Embedder | None:

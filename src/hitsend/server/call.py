@@ -40,6 +40,7 @@ class Access(Enum):
     CONFIRMED = "session, password given lately"
     ADMIN = "administrator: session, or API key with `admin`"
     ADMIN_SESSION = "administrator: session"
+    REVIEW = "reviewer or administrator: session"
     METRICS = "administrator: session, or API key with `admin`; or `HITSEND_METRICS_TOKEN`"
     TICKET = "ticket"
     """For a WebSocket, with which a browser can send no header."""

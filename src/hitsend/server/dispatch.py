@@ -60,7 +60,7 @@ from hitsend.server.routes import ROUTES, SOCKETS
 from hitsend.server.turns.socket.limits import SocketClose
 from hitsend.server.turns.socket.socket import close_socket
 from hitsend.server.turns.stream import RevocableStream
-from hitsend.store import Session
+from hitsend.store import AccountRole, Session
 from hitsend.wire.json_rpc import describe_failure
 from hitsend.wire.problem import ErrorBody, describe_error
 
@@ -69,6 +69,7 @@ log = logging.getLogger(__name__)
 BROKEN = "Something broke on our side. It has been logged."
 CONFIRMED_S = 600
 """How long a password that was given allows changes to one's credentials."""
+REVIEWERS: frozenset[AccountRole] = frozenset({"reviewer", "admin"})
 FOR_ADMINISTRATORS = frozenset({Access.ADMIN, Access.ADMIN_SESSION, Access.METRICS})
 RETRY_AFTER_S = 1.0
 """The default for errors without a time of their own."""
@@ -171,6 +172,8 @@ async def _authorize(endpoint: Endpoint, request: Request, app: App) -> Identity
         _check_scopes(access, caller)
     if access in FOR_ADMINISTRATORS and caller.user.role != "admin":
         raise NotAllowed("Only an administrator can do this.")
+    if access is Access.REVIEW and caller.user.role not in REVIEWERS:
+        raise NotAllowed("Only a reviewer or an administrator can do this.")
     if caller.session is not None:
         _check_session(caller.session, endpoint)
     return caller

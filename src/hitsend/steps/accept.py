@@ -5,21 +5,29 @@ from hitsend.crash import crash_here
 from hitsend.engine import Prompt
 from hitsend.events import AnyEvent, MessageAdded, PromptWarmed, TitleChosen, TurnAccepted
 from hitsend.messages import Seen
+from hitsend.safety.policy import Screening
 from hitsend.send import Turn, WarmPrefix
 from hitsend.store import NewTurn, Store
 from hitsend.titles import title_from_text
 
+BLOCKED = "Blocked message"
+"""The title of a conversation that begins with one: a title is shown where the message is not."""
+
 
 async def accept(
-    turn: Turn, prompt: Prompt, seen: Seen | None, store: Store
+    turn: Turn,
+    prompt: Prompt | None,
+    seen: Seen | None,
+    store: Store,
+    screening: Screening | None = None,
 ) -> tuple[int, list[AnyEvent]]:
     """Returns how many tokens the answer may have (what the window and the person have left), and
-    the events of the acceptance."""
-    title = title_from_text(turn.send.text) if turn.is_first else ""
-    num_granted = await store.turns.accept(_new_turn(turn, prompt, seen, title))
+    the events of the acceptance. A blocked message has no prompt, and gives no title."""
+    title = title_from_text(turn.send.text if prompt else BLOCKED) if turn.is_first else ""
+    num_granted = await store.turns.accept(_new_turn(turn, prompt, seen, title, screening))
     crash_here("accepted")
     events: list[AnyEvent] = [TurnAccepted()]
-    if (warm := turn.send.warm_prefix) and _starts_with(prompt, warm):
+    if prompt and (warm := turn.send.warm_prefix) and _starts_with(prompt, warm):
         events.append(_prompt_warmed(warm))
     if turn.user_message and turn.send.message_id:
         events.append(MessageAdded(turn.send.message_id, turn.send.parent_id, turn.user_message))
@@ -37,7 +45,9 @@ def _starts_with(prompt: Prompt, warm: WarmPrefix) -> bool:
     return prompt.model == warm.model and prompt.ids[: len(warm.ids)] == warm.ids
 
 
-def _new_turn(turn: Turn, prompt: Prompt, seen: Seen | None, title: str) -> NewTurn:
+def _new_turn(
+    turn: Turn, prompt: Prompt | None, seen: Seen | None, title: str, screening: Screening | None
+) -> NewTurn:
     return NewTurn(
         turn_id=turn.turn_id,
         user_id=turn.send.user_id,
@@ -55,12 +65,13 @@ def _new_turn(turn: Turn, prompt: Prompt, seen: Seen | None, title: str) -> NewT
         prompts=seen.prompts if seen else (),
         key_id=turn.send.key_id,
         address=turn.send.address,
-        num_prompt_tokens=prompt.num_tokens,
-        num_answer_tokens=_num_wanted(turn, prompt),
+        num_prompt_tokens=prompt.num_tokens if prompt else 0,
+        num_answer_tokens=_num_wanted(turn, prompt) if prompt else 0,
         num_beams=turn.sampling.num_hypotheses,
         created_at=turn.created_at,
         key=turn.send.key,
-        fingerprint=turn.send.fingerprint if turn.send.key else "",
+        fingerprint=turn.fingerprint,
+        screening=screening,
     )
 
 

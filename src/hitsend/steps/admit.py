@@ -40,6 +40,7 @@ async def admit(send: Send, services: Services) -> Turn:
         weights_sha256=model.weights_sha256 or UNSET,
         cluster_region=settings.cluster_region,
         created_at=time.time(),
+        fingerprint=send.fingerprint if send.key else "",
     )
 
 

@@ -73,6 +73,8 @@ class Answer:
         """In this round. The answer is not what the model meant to say: its caller is told that it
         was cut short."""
         self._usage = Usage()
+        self._num_decoded = 0
+        """Tokens of this round that have come so far."""
         self._uncertainty = Uncertainty()
 
     def begin_round(self) -> AnswerStarted:
@@ -81,6 +83,7 @@ class Answer:
         self.calls, self._parts = [], []
         self._has_dropped_call = False
         self._uncertainty = Uncertainty()
+        self._usage, self._num_decoded = Usage(), 0
         started = AnswerStarted(self._message_id, self.last_id, self.turn.model)
         self.last_id = self._message_id
         return started
@@ -105,6 +108,7 @@ class Answer:
     def add_tokens(self, generated: Generated, text: str) -> TextArrived:
         self._uncertainty.add(generated.tokens)
         self._add_text(text)
+        self._num_decoded += len(generated.tokens)
         searched = generated.num_searched_tokens
         return TextArrived(
             text,
@@ -125,6 +129,19 @@ class Answer:
             else:
                 self._has_dropped_call |= isinstance(piece, ToolCallDropped)
                 yield piece
+
+    def block(self) -> None:
+        """The round was stopped, and so is the answer. What was generated is paid for."""
+        self.ending, self.calls = "blocked", []
+        self._usage = msgspec.structs.replace(self._usage, num_output_tokens=self._num_decoded)
+
+    def begin_decoding(self, prefilled: Prefilled) -> PromptRead:
+        read = PromptRead(*msgspec.structs.astuple(prefilled))
+        num_read = read.num_cached_tokens + read.num_evaluated_tokens
+        self._usage = Usage(
+            num_read, read.num_cached_tokens, queued_ms=read.queued_ms, prefill_ms=read.prefill_ms
+        )
+        return read
 
     def finish_round(self, finished: Finished) -> None:
         is_truncated = finished.reason == "length"
@@ -175,7 +192,7 @@ async def generate(
                 case Delayed(reason, num_ahead):
                     yield AnswerDelayed(reason, num_ahead)
                 case Prefilled():
-                    yield PromptRead(*msgspec.structs.astuple(step))
+                    yield answer.begin_decoding(step)
                 case Finished():
                     is_cut = step.reason == "length"
                     for event in answer.add_pieces(parser.finish(is_cut=is_cut) if parser else ()):

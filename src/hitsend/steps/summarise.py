@@ -154,7 +154,8 @@ class _SummaryWriter:
         if not num_exchanges:
             return None
         ids = [one.message_id for exchange in exchanges[:num_exchanges] for one in exchange]
-        messages = await self._store.conversations.messages(*self._place, ids)
+        there = await self._store.conversations.messages(*self._place, ids)
+        messages = [message for message in there if not message.is_withheld]
         if not messages:
             return None
         text = await self._generate("summary", {"conversation": self._render(messages)})

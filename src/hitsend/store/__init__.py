@@ -63,6 +63,7 @@ from hitsend.store.rows import (
     TurnState,
     User,
 )
+from hitsend.store.safety_policies import EVERYONE, VersionedPolicy
 from hitsend.store.shares import Shares
 from hitsend.store.store import Store
 from hitsend.store.tool_files import NewFile
@@ -70,6 +71,7 @@ from hitsend.store.turns import Turns
 
 __all__ = [
     "COMMAND_LINE",
+    "EVERYONE",
     "NO_FILTER",
     "SERVER",
     "AccountRole",
@@ -132,5 +134,6 @@ __all__ = [
     "Turns",
     "UsageRow",
     "User",
+    "VersionedPolicy",
     "as_allowance",
 ]

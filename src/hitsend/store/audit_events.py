@@ -153,6 +153,21 @@ class GroupFeaturesChanged(AuditEvent, frozen=True):
     after: tuple[str, ...] | None
 
 
+class SafetyPolicyChanged(AuditEvent, frozen=True):
+    """`scope` is the id of a group, or `everyone`. None: back to the shipped policy."""
+
+    scope: str
+    group: str
+    policy: dict[str, Any] | None
+
+
+class ReviewDecided(UserEvent, frozen=True):
+    """A reviewer decided about a message of the account."""
+
+    review_id: str
+    decision: str
+
+
 class GroupDeleted(AuditEvent, frozen=True):
     group_id: str
     group: str
@@ -240,7 +255,7 @@ class MemoriesDeleted(AuditEvent, frozen=True):
 
 
 class DataExported(AuditEvent, frozen=True):
-    content: Literal["account", "memories", "activity log"]
+    content: Literal["account", "memories", "activity log", "reviews"]
 
 
 class DataImported(AuditEvent, frozen=True):
@@ -376,6 +391,8 @@ AnyAuditEvent: TypeAlias = (
     | GroupRenamed
     | GroupFeaturesChanged
     | GroupDeleted
+    | SafetyPolicyChanged
+    | ReviewDecided
     | InviteCreated
     | InviteRevoked
     | KeyCreated

@@ -33,6 +33,7 @@ def _select_exchanges() -> Select[*tuple[Any, ...]]:
         .join(question, is_asked)
         .where(IS_VISIBLE, is_one_of(messages.c.id, "message_ids"))
         .where(messages.c.role == "assistant", messages.c.status != "in_progress")
+        .where(messages.c.ending.is_distinct_from("blocked"))
         .order_by(messages.c.position)
     )
 

@@ -8,6 +8,7 @@ from hitsend.errors import Refused
 from hitsend.messages import Feedback
 from hitsend.store.conversations import is_visible_to, message_not_found
 from hitsend.store.database import Database, writes
+from hitsend.store.reviews import report_answer
 from hitsend.store.schema import conversations, feedback, messages
 
 
@@ -28,6 +29,9 @@ class AnswerFeedback:
         position = _answer_position(connection, conversation_id, message_id, user_id)
         row = insert(feedback).values(message_position=position, **values)
         connection.execute(row.on_conflict_do_update(["message_position"], set_=values))
+        if new.reason == "unsafe":
+            now = self._database.now()
+            report_answer(connection, conversation_id, message_id, user_id, now)
 
     @writes
     def remove(

@@ -10,6 +10,7 @@ from hitsend.store.ledger import settle_ledger
 from hitsend.store.prepared import Prepared
 from hitsend.store.rows import FinishedTurn
 from hitsend.store.schema import conversations, ledger, messages, turns
+from hitsend.store.screenings import record_guarded
 from hitsend.transcript import Status
 
 MAX_TURN_TOKENS = 2**31
@@ -26,6 +27,7 @@ REWRITE_MESSAGE = Prepared(
         usage=bindparam("usage"),
         problem=bindparam("problem"),
         seen=bindparam("seen"),
+        safety=bindparam("safety"),
     )
 )
 
@@ -121,6 +123,7 @@ def finish_turns(connection: Connection, finished: Sequence[FinishedTurn]) -> No
     END_TURN.run_many(connection, map(_turn_row, finished))
     settle_ledger(connection, map(_ledger_row, finished))
     UPDATE_CONVERSATION.run_many(connection, map(_conversation_row, finished))
+    record_guarded(connection, finished)
     if added:
         SHOW_LAST.run_many(connection, map(_last_row, filter(_is_answer_started, finished)))
 
@@ -154,6 +157,7 @@ def _message_rows(turn: FinishedTurn) -> Iterable[dict[str, object]]:
             "usage": message.usage,
             "problem": message.problem,
             "seen": message.seen,
+            "safety": message.safety,
         }
 
 

@@ -38,6 +38,7 @@ MESSAGE = (
         messages.c.usage,
         messages.c.problem,
         messages.c.seen,
+        messages.c.safety,
         messages.c.turn_id,
         messages.c.model,
         messages.c.created_at,

@@ -117,7 +117,7 @@ CREATE TABLE messages (
 	model TEXT, 
 	usage TEXT, 
 	problem TEXT, 
-	created_at DOUBLE NOT NULL, seen TEXT, 
+	created_at DOUBLE NOT NULL, seen TEXT, safety TEXT, 
 	PRIMARY KEY (position), 
 	UNIQUE (conversation_id, id), 
 	FOREIGN KEY(conversation_id, parent_id) REFERENCES messages (conversation_id, id), 
@@ -520,22 +520,57 @@ CREATE TABLE tool_files (
 );
 CREATE INDEX ix_tool_files_user_id ON tool_files (user_id);
 CREATE INDEX ix_tool_files_conversation_id ON tool_files (conversation_id);
+CREATE TABLE screenings (
+	turn_id TEXT NOT NULL, 
+	stage TEXT NOT NULL, 
+	message_id TEXT NOT NULL, 
+	outcome TEXT NOT NULL, 
+	category TEXT, 
+	score DOUBLE, 
+	took_ms DOUBLE NOT NULL, 
+	is_complete BOOLEAN DEFAULT 1 NOT NULL, 
+	prompt_version INTEGER, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (turn_id, stage, message_id), 
+	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
+)
+ WITHOUT ROWID
+
+;
+CREATE INDEX ix_screenings_created_at ON screenings (created_at);
+CREATE TABLE reviews (
+	id TEXT NOT NULL, 
+	turn_id TEXT NOT NULL, 
+	message_id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	cause TEXT NOT NULL, 
+	screening TEXT, 
+	text_digest TEXT, 
+	created_at DOUBLE NOT NULL, 
+	appeal TEXT DEFAULT '' NOT NULL, 
+	appealed_at DOUBLE, 
+	decision TEXT, 
+	note TEXT DEFAULT '' NOT NULL, 
+	decided_by TEXT, 
+	decided_at DOUBLE, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE, 
+	FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
+	FOREIGN KEY(decided_by) REFERENCES users (id) ON DELETE SET NULL
+);
+CREATE UNIQUE INDEX ix_reviews_message ON reviews (turn_id, message_id);
+CREATE INDEX ix_reviews_open ON reviews (created_at) WHERE decision IS NULL;
+CREATE INDEX ix_reviews_user_id ON reviews (user_id, text_digest);
+CREATE INDEX ix_reviews_decided_by ON reviews (decided_by);
+CREATE TABLE safety_policies (
+	scope TEXT NOT NULL, 
+	policy TEXT NOT NULL, 
+	version INTEGER DEFAULT 1 NOT NULL, 
+	changed_at DOUBLE NOT NULL, 
+	PRIMARY KEY (scope)
+);
 CREATE TRIGGER message_deleted AFTER DELETE ON messages BEGIN DELETE FROM message_search WHERE rowid = old.position; END;
 CREATE TRIGGER conversation_renamed AFTER UPDATE OF title ON conversations WHEN new.title IS NOT old.title BEGIN UPDATE title_search SET title = new.title WHERE rowid = new.position; END;
-CREATE TRIGGER message_added AFTER INSERT ON messages WHEN (SELECT NOT is_temporary FROM conversations WHERE id = new.conversation_id) BEGIN 
-    INSERT INTO message_search (rowid, text)
-    SELECT new.position, group_concat(json_extract(part.value, '$.text'), '')
-    FROM json_each(new.parts) AS part
-    WHERE json_extract(part.value, '$.kind') = 'text'
-    HAVING count(*) > 0;
- END;
-CREATE TRIGGER message_changed AFTER UPDATE OF parts ON messages WHEN new.parts IS NOT old.parts AND (SELECT NOT is_temporary FROM conversations WHERE id = new.conversation_id) BEGIN DELETE FROM message_search WHERE rowid = old.position; 
-    INSERT INTO message_search (rowid, text)
-    SELECT new.position, group_concat(json_extract(part.value, '$.text'), '')
-    FROM json_each(new.parts) AS part
-    WHERE json_extract(part.value, '$.kind') = 'text'
-    HAVING count(*) > 0;
- END;
 CREATE TRIGGER conversation_added AFTER INSERT ON conversations WHEN NOT new.is_temporary BEGIN INSERT INTO title_search (rowid, title) VALUES (new.position, new.title); END;
 CREATE TRIGGER conversation_deleted AFTER DELETE ON conversations WHEN NOT old.is_temporary BEGIN DELETE FROM title_search WHERE rowid = old.position; INSERT OR REPLACE INTO meta (key, value) VALUES ('search_has_erased', randomblob(16)); END;
 CREATE TRIGGER audit_changed BEFORE UPDATE ON audit_log BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
@@ -545,4 +580,20 @@ CREATE TRIGGER audit_removed BEFORE DELETE ON audit_log WHEN old.position > (
 ) BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
 CREATE TRIGGER audit_replaced BEFORE INSERT ON audit_log WHEN new.position <= (SELECT coalesce(max(position), 0) FROM audit_log) BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
 CREATE TRIGGER audit_name_changed BEFORE UPDATE ON audit_names BEGIN SELECT RAISE(ABORT, 'Entries of the audit log are only ever appended.'); END;
-INSERT INTO "alembic_version" (version_num) VALUES ('0024');
+CREATE TRIGGER message_added AFTER INSERT ON messages WHEN json_extract(new.safety, '$.outcome') IS NOT 'block'
+    AND (SELECT NOT is_temporary FROM conversations WHERE id = new.conversation_id) BEGIN 
+    INSERT INTO message_search (rowid, text)
+    SELECT new.position, group_concat(json_extract(part.value, '$.text'), '')
+    FROM json_each(new.parts) AS part
+    WHERE json_extract(part.value, '$.kind') = 'text'
+    HAVING count(*) > 0;
+ END;
+CREATE TRIGGER message_changed AFTER UPDATE OF parts ON messages WHEN new.parts IS NOT old.parts AND json_extract(new.safety, '$.outcome') IS NOT 'block'
+    AND (SELECT NOT is_temporary FROM conversations WHERE id = new.conversation_id) BEGIN DELETE FROM message_search WHERE rowid = old.position; 
+    INSERT INTO message_search (rowid, text)
+    SELECT new.position, group_concat(json_extract(part.value, '$.text'), '')
+    FROM json_each(new.parts) AS part
+    WHERE json_extract(part.value, '$.kind') = 'text'
+    HAVING count(*) > 0;
+ END;
+INSERT INTO "alembic_version" (version_num) VALUES ('0025');

@@ -6,9 +6,11 @@ import msgspec
 
 from hitsend.events import Action, Ending, Stamped
 from hitsend.messages import Feedback, Message, Part, Role, UsedPrompt
+from hitsend.safety.policy import Screening
 from hitsend.transcript import FoldedMessage, Transcript
 
-AccountRole: TypeAlias = Literal["admin", "member"]
+AccountRole: TypeAlias = Literal["admin", "reviewer", "member"]
+"""A reviewer decides about messages that the safety checks blocked or were unsure of."""
 Surface: TypeAlias = Literal["chat", "api", "import"]
 LimitScope: TypeAlias = Literal["everyone", "group", "user", "key", "address"]
 KeyScope: TypeAlias = Literal["chat", "read", "memory", "admin"]
@@ -321,6 +323,8 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
     """The idempotency key. It is accepted once a day."""
     fingerprint: str = ""
     """A hash of the request, to notice a reused key."""
+    screening: Screening | None = None
+    """What the safety checks made of the message."""
 
 
 class TurnRow(msgspec.Struct, frozen=True):

@@ -3,7 +3,8 @@
 Migrations create them, and a test compares the two. The full-text tables and their triggers exist
 only in the migrations, see `search`. The tables of memories, summaries and prompts are in
 `context_schema`, those of second factors in `second_factor_schema`, that
-of tools in `tool_schema`, and those of MCP servers in `mcp_schema`.
+of tools in `tool_schema`, those of MCP servers in `mcp_schema`, and those of the safety layer in
+`safety_schema`.
 """
 
 from typing import Generic, TypeVar
@@ -32,10 +33,11 @@ from sqlalchemy.types import TypeDecorator
 
 from hitsend.events import Action, Ending
 from hitsend.messages import Message, Part, Rating, Reason, Role, Seen, Usage
+from hitsend.safety.policy import Screening
 from hitsend.store.rows import AccountRole, KeyScope, LimitScope, Surface, TurnState
 from hitsend.transcript import Status
 
-HEAD = "0024"
+HEAD = "0025"
 """The newest migration. A test compares it with migrations/."""
 
 T = TypeVar("T")
@@ -284,6 +286,8 @@ class MessageColumns(TypedColumns):
     created_at: Named[float]
     seen: Named[Seen | None] = Column(Json(Seen))
     """For an answer: the memories, summaries and exchanges the model was shown."""
+    safety: Named[Screening | None] = Column(Json(Screening))
+    """What the safety checks made of it, if there is something to say."""
 
 
 messages = Table(

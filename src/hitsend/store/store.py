@@ -34,7 +34,10 @@ from hitsend.store.prices import Prices
 from hitsend.store.profiles import Profiles
 from hitsend.store.prompts import Prompts
 from hitsend.store.repeated_turns import RepeatedTurns
+from hitsend.store.reviews import Reviews
+from hitsend.store.safety_policies import SafetyPolicies
 from hitsend.store.schema import meta
+from hitsend.store.screenings import Screenings
 from hitsend.store.search_index import SearchIndex
 from hitsend.store.second_factors import SecondFactorStore
 from hitsend.store.shares import Shares
@@ -80,6 +83,9 @@ class Store:
     tool_files: ToolFiles
     tool_permissions: ToolPermissions
     usage: UsageSums
+    safety_policies: SafetyPolicies
+    screenings: Screenings
+    reviews: Reviews
 
     @classmethod
     async def open(cls, path: Path, sync: Sync = "normal", *, now: Clock = time.time) -> "Store":
@@ -118,6 +124,9 @@ class Store:
         self.profiles = Profiles(database)
         self.memories = Memories(database)
         self.exchanges = Exchanges(database)
+        self.safety_policies = SafetyPolicies(database)
+        self.screenings = Screenings(database)
+        self.reviews = Reviews(database)
         self.past_messages = PastMessages(database, self.exchanges)
         self.repeated_turns = RepeatedTurns(database)
         self.summaries = Summaries(database)

@@ -37,6 +37,7 @@ from hitsend.store.ledger import Ledger
 from hitsend.store.prepared import Prepared, driver_of
 from hitsend.store.rows import FinishedTurn, LogEntry, NewTurn, TurnRow
 from hitsend.store.schema import conversations, messages, meta, turns, users
+from hitsend.store.screenings import record_screening
 from hitsend.store.sends import (
     DuplicateSend,
     RecordedSend,
@@ -48,6 +49,7 @@ from hitsend.store.sends import (
 )
 from hitsend.store.turn_logs import read_last_seq, read_log, read_unpacked
 from hitsend.store.users import is_enabled
+from hitsend.transcript import worth_showing
 
 MAX_INSERT_ROWS = 1000
 """SQLite allows 32,766 values in a statement, and a row has four."""
@@ -124,7 +126,7 @@ INSERT_TURN = Prepared(
 INSERT_MESSAGE = Prepared(
     insert(messages),
     *("conversation_id", "turn_id", "created_at", "id", "parent_id", "role", "parts"),
-    *("status", "model"),
+    *("status", "model", "safety"),
 )
 
 
@@ -161,6 +163,7 @@ class Turns:
         INSERT_TURN.run(connection, **_turn_row(new), epoch=self.epoch)
         record_send(connection, new, self._database.now())
         record_trials(connection, new.turn_id, new.prompts)
+        record_screening(connection, new)
         if new.conversation_id is not None:
             INSERT_MESSAGE.run_many(connection, _message_rows(new))
         crash_here("inserted")
@@ -387,6 +390,7 @@ def _message_rows(new: NewTurn) -> Iterable[dict[str, object]]:
             "parts": new.parts,
             "status": "finished",
             "model": None,
+            "safety": worth_showing(new.screening),
         }
     yield common | {
         "id": new.answer_id,
@@ -395,4 +399,5 @@ def _message_rows(new: NewTurn) -> Iterable[dict[str, object]]:
         "parts": (),
         "status": "in_progress",
         "model": new.model,
+        "safety": None,
     }

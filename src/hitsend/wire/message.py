@@ -22,13 +22,17 @@ from hitsend.messages import (
     ToolResult,
     Usage,
 )
+from hitsend.safety.policy import Screening
+from hitsend.safety.redaction import Redaction
 from hitsend.transcript import FoldedMessage, Status
 from hitsend.wire.problem import Problem
 
 WireStatus: TypeAlias = Literal[
     "in_progress", "finished_successfully", "finished_partial_completion", "failed"
 ]
-FinishType: TypeAlias = Literal["stop", "max_tokens", "interrupted", "tool_calls", "failed"]
+FinishType: TypeAlias = Literal[
+    "stop", "max_tokens", "interrupted", "tool_calls", "failed", "content_filter"
+]
 
 STATUSES: dict[Status, WireStatus] = {
     "in_progress": "in_progress",
@@ -43,6 +47,7 @@ FINISH_TYPES: dict[Ending, FinishType] = {
     "stopped": "interrupted",
     "interrupted": "interrupted",
     "failed": "failed",
+    "blocked": "content_filter",
 }
 
 
@@ -100,6 +105,10 @@ class Metadata(EndMetadata, frozen=True, kw_only=True):
     """What the person attached to the message."""
     feedback: Feedback | UnsetType = UNSET
     seen: Seen | UnsetType = UNSET
+    safety: Screening | UnsetType = UNSET
+    """What the safety checks made of the message, if there is something to say."""
+    redactions: tuple[Redaction, ...] | UnsetType = UNSET
+    """What the placeholders in the text stand for. Only its owner gets it."""
     is_visually_hidden_from_conversation: bool | UnsetType = UNSET
     seen_source: Source | UnsetType = UNSET
     """For a hidden message: the part of the prompt it stands for."""
@@ -148,6 +157,8 @@ def build_message(message: FoldedMessage, origin: Origin) -> WireMessage:
             attachments=get_attachments(message) or UNSET,
             feedback=origin.feedback or UNSET,
             seen=message.seen or UNSET,
+            safety=message.safety or UNSET,
+            redactions=get_redactions(message) or UNSET,
             **msgspec.structs.asdict(build_end_metadata(message)),
         ),
         channel="final" if is_answer else None,
@@ -177,6 +188,11 @@ def get_tool_calls(message: FoldedMessage) -> tuple[ToolCall, ...]:
 
 def get_attachments(message: FoldedMessage) -> tuple[Attachment, ...]:
     return tuple(part for part in message.parts if isinstance(part, Attachment))
+
+
+def get_redactions(message: FoldedMessage) -> tuple[Redaction, ...]:
+    texts = (part for part in message.parts if isinstance(part, Text))
+    return tuple(one for part in texts for one in part.redactions or ())
 
 
 def get_tool_result(message: FoldedMessage) -> ToolResult | None:

@@ -16,6 +16,7 @@ from hitsend.errors import HitsendError, Unavailable
 from hitsend.events import (
     AnswerDelayed,
     AnswerFinished,
+    AnswerGuarded,
     AnswerStarted,
     AnyEvent,
     ApprovalDecided,
@@ -26,6 +27,7 @@ from hitsend.events import (
     FormShown,
     MemoriesChanged,
     MessageAdded,
+    MessageScreened,
     PromptEncoded,
     PromptRead,
     PromptWarmed,
@@ -59,6 +61,7 @@ FINISH_REASONS: dict[Ending | None, response.FinishReason] = {
     "length": "length",
     "tool_calls": "tool_calls",
     "stopped": "stop",
+    "blocked": "content_filter",
 }
 
 ROUND_BREAK = "\n\n"
@@ -115,7 +118,7 @@ class ChunkView:
                 return []
             case PromptWarmed() | MessageAdded() | AnswerDelayed() | PromptRead() | TitleChosen():
                 return []
-            case MemoriesChanged() | ToolCallDropped():
+            case MemoriesChanged() | ToolCallDropped() | MessageScreened() | AnswerGuarded():
                 return []
             case ToolStarted() | ToolProgressed() | ToolReturned():
                 return []

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-FinishReason: TypeAlias = Literal["stop", "length", "tool_calls"]
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
 class TopLogprob(msgspec.Struct, frozen=True):

@@ -39,7 +39,7 @@ class FirstAccountCheck(msgspec.Struct, frozen=True):
 class User(msgspec.Struct, frozen=True):
     id: str
     name: str
-    role: Literal["admin", "member"]
+    role: Literal["admin", "reviewer", "member"]
 
 
 class Me(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ class CreatedKey(msgspec.Struct, frozen=True, kw_only=True):
 
 class CreatedInvite(msgspec.Struct, frozen=True, kw_only=True):
     id: str
-    role: Literal["admin", "member"]
+    role: Literal["admin", "reviewer", "member"]
     expires_at: float
     token: str
     """Never shown again."""
@@ -151,7 +151,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    role: Literal["admin", "member"]
+    role: Literal["admin", "reviewer", "member"]
     create_time: float
     is_disabled: bool
     last_seen_time: float | None

@@ -46,6 +46,21 @@ class StoreDelayed(msgspec.Struct, frozen=True, tag_field="type", tag="store_del
     message: str
 
 
+class ModerationResponse(msgspec.Struct, frozen=True):
+    flagged: bool
+    blocked: bool
+    categories: tuple[str, ...]
+
+
+class Moderation(msgspec.Struct, frozen=True, tag_field="type", tag="moderation"):
+    """The safety checks found something in a message. Its metadata has more (`safety`)."""
+
+    conversation_id: str
+    message_id: str
+    stage: Literal["input", "output"]
+    moderation_response: ModerationResponse
+
+
 class TitleGeneration(msgspec.Struct, frozen=True, tag_field="type", tag="title_generation"):
     title: str
     conversation_id: str
@@ -157,6 +172,7 @@ SideEvent: TypeAlias = (
     | MessageMarker
     | AnswerDelayed
     | StoreDelayed
+    | Moderation
     | TitleGeneration
     | ServerMetadata
     | StreamError

@@ -10,7 +10,7 @@ text: that is always a single delta, and the last frame.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 import msgspec
 from msgspec import UNSET
@@ -19,6 +19,7 @@ from hitsend import transcript
 from hitsend.events import (
     AnswerDelayed,
     AnswerFinished,
+    AnswerGuarded,
     AnswerStarted,
     ApprovalDecided,
     ApprovalRequested,
@@ -28,11 +29,13 @@ from hitsend.events import (
     FormShown,
     MemoriesChanged,
     MessageAdded,
+    MessageScreened,
     PromptEncoded,
     PromptRead,
     PromptWarmed,
     Stamped,
     TextArrived,
+    TextEnd,
     TitleChosen,
     ToolArgumentsArrived,
     ToolCallArrived,
@@ -47,6 +50,7 @@ from hitsend.events import (
     TurnStarted,
 )
 from hitsend.messages import ToolResult, Usage
+from hitsend.safety.policy import Screening
 from hitsend.sse import encode_frame
 from hitsend.wire import message as wire
 from hitsend.wire import side_events
@@ -68,6 +72,7 @@ STREAM_STATUSES: dict[Ending, side_events.StreamStatus] = {
     "stopped": "finished_partial_completion",
     "interrupted": "interrupted",
     "failed": "failed",
+    "blocked": "finished_partial_completion",
 }
 
 
@@ -173,6 +178,8 @@ class V1View:
             case ToolArgumentsArrived(text=text):
                 path = f"{CALLS_PATH}/{self._num_calls - 1}/arguments"
                 return [self._delta(path, "append", text)]
+            case AnswerGuarded():
+                return self._guard_frames(event)
             case MemoriesChanged():
                 return self._memory_frames()
             case AnswerDelayed(reason=reason, num_ahead=num_ahead):
@@ -200,6 +207,8 @@ class V1View:
                 return self._hidden_frames(event)
             case ToolCallDropped() | PromptEncoded() | TurnAccepted() | PromptRead():
                 return []
+            case MessageScreened():
+                return []  # the message itself says so
             case _:
                 assert_never(event)
 
@@ -225,7 +234,30 @@ class V1View:
         add = self._delta("", "add", envelope)
         if self._fold.last_message.role != "user":
             return [add]
-        return [add, _side_event(side_events.InputMessage(message, self._turn.conversation_id))]
+        told = [_side_event(side_events.InputMessage(message, self._turn.conversation_id))]
+        if screening := self._fold.last_message.safety:
+            told.append(self._moderation_frame(screening, message.id))
+        return [add, *told]
+
+    def _guard_frames(self, guarded: AnswerGuarded) -> list[SseFrame]:
+        changes = [PatchItem("/message/metadata", "append", {"safety": guarded.screening})]
+        checksum, end = self._checksums[-1], guarded.text_end
+        if end is not UNSET and end.num_chars < checksum.num_chars:
+            checksum.cut(end)
+            changes.insert(0, PatchItem(TEXT_PATH, "truncate", end.num_chars))
+        message_id = self._fold.last_message.message_id
+        told = self._moderation_frame(guarded.screening, message_id)
+        return [told, self._delta("", "patch", changes)]
+
+    def _moderation_frame(self, screening: Screening, message_id: str) -> SseFrame:
+        response = side_events.ModerationResponse(
+            flagged=bool(screening.reasons),
+            blocked=screening.outcome in ("block", "cut"),
+            categories=tuple(reason.name for reason in screening.reasons),
+        )
+        stage: Literal["input", "output"] = "output" if screening.stage == "answer" else "input"
+        conversation_id = self._turn.conversation_id
+        return _side_event(side_events.Moderation(conversation_id, message_id, stage, response))
 
     def _memory_frames(self) -> list[SseFrame]:
         """Empty before the answer has begun: its first frame then includes the memories."""
@@ -362,14 +394,20 @@ class TextChecksum:
         self.num_chars = 0
         self._message_id = message_id
         self._hash = hashlib.sha256()
+        self._end: TextEnd | None = None
         self.add(text)
 
     def add(self, text: str) -> None:
         self.num_chars += len(text)
         self._hash.update(text.encode())
 
+    def cut(self, end: TextEnd) -> None:
+        """Ends the text here. Nothing follows."""
+        self.num_chars, self._end = end.num_chars, end
+
     def value(self) -> side_events.Checksum:
-        return side_events.Checksum(self._message_id, self.num_chars, self._hash.hexdigest())
+        digest = self._end.sha256 if self._end else self._hash.hexdigest()
+        return side_events.Checksum(self._message_id, self.num_chars, digest)
 
 
 def build_channels(log: Sequence[Stamped]) -> dict[str, wire.Envelope]:

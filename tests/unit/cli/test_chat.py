@@ -237,7 +237,7 @@ def test_a_message_with_a_secret_is_sent_only_after_a_question(
     server = serve("--data-dir", str(data_dir))
     chat = terminal("chat", "--port", server.port, "--data-dir", str(data_dir))
     chat.expect_prompt()
-    for reply, shown in (("", "Not sent."), ("y", "You said 5 words")):
+    for reply, shown in (("", "Not sent."), ("y", "You said")):
         chat.type(f"my key {KEY}\r")
         chat.expect("contains an API key (sk-a…yZ12). Send it anyway? [y/N]")
         chat.type(f"{reply}\r")

@@ -17,6 +17,12 @@ export interface AnswerFinished {
 	usage: Usage;
 }
 
+export interface AnswerGuarded {
+	type: 'AnswerGuarded';
+	screening: Screening;
+	text_end?: TextEnd;
+}
+
 export interface AnswerStarted {
 	type: 'AnswerStarted';
 	message_id: string;
@@ -69,10 +75,11 @@ export interface ContextBuilt {
 	tools?: string[];
 }
 
-export type Ending = 'stop' | 'length' | 'tool_calls' | 'stopped' | 'interrupted' | 'failed';
+export type Ending = 'stop' | 'length' | 'tool_calls' | 'stopped' | 'interrupted' | 'failed' | 'blocked';
 
 export type Event =
 	| TurnStarted
+	| MessageScreened
 	| ContextBuilt
 	| PromptEncoded
 	| TurnAccepted
@@ -93,6 +100,7 @@ export type Event =
 	| FormShown
 	| FormAnswered
 	| ToolReturned
+	| AnswerGuarded
 	| MemoriesChanged
 	| AnswerFinished
 	| TitleChosen
@@ -147,6 +155,11 @@ export interface MessageAdded {
 	message: Message;
 }
 
+export interface MessageScreened {
+	type: 'MessageScreened';
+	screening: Screening;
+}
+
 export interface PromptEncoded {
 	type: 'PromptEncoded';
 	num_tokens: number;
@@ -172,7 +185,19 @@ export interface PromptWarmed {
 	num_new_tokens?: number;
 }
 
+export interface Redaction {
+	placeholder: string;
+	kind: 'card' | 'email' | 'iban' | 'key' | 'phone' | 'ssn' | 'tax_id';
+	value: string;
+}
+
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+
+export interface SafetyReason {
+	layer: 'classifier' | 'judge' | 'leak' | 'personal_data' | 'refusal' | 'rule';
+	name: string;
+	score?: number;
+}
 
 export interface Sampling {
 	temperature: number | null;
@@ -190,6 +215,17 @@ export interface Sampling {
 	json_schema: string | null;
 	policy: 'beam' | 'greedy' | 'sample' | null;
 	num_beams: number | null;
+}
+
+export interface Screening {
+	stage: 'answer' | 'document' | 'prompt';
+	outcome: 'allow' | 'block' | 'caution' | 'cut' | 'redact' | 'review' | 'rewrite';
+	reasons?: SafetyReason[];
+	policy?: number;
+	took_ms?: number;
+	is_complete?: boolean;
+	is_queued?: boolean;
+	has_help?: boolean;
 }
 
 export interface Section {
@@ -223,6 +259,7 @@ export interface Text {
 	kind: 'text';
 	text: string;
 	source?: Source;
+	redactions?: Redaction[];
 }
 
 export interface TextArrived {
@@ -232,6 +269,11 @@ export interface TextArrived {
 	first_word_ms?: number;
 	num_searched_tokens?: number;
 	reasoning?: string;
+}
+
+export interface TextEnd {
+	num_chars: number;
+	sha256: string;
 }
 
 export interface TitleChosen {

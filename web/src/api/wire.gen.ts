@@ -1,11 +1,11 @@
 // Written by `make generate` from the Python values that are encoded. Do not edit.
 
-import type { Action, Attachment, Ending, Role, Sampling, Section, Seen, Source, Span, Stamped, ToolCall, ToolResult, Usage } from './events.gen';
+import type { Action, Attachment, Ending, Redaction, Role, Sampling, Screening, Section, Seen, Source, Span, Stamped, ToolCall, ToolResult, Usage } from './events.gen';
 
 export interface AccountCreated {
 	kind: 'AccountCreated';
 	user_id: string;
-	role: 'admin' | 'member';
+	role: 'admin' | 'member' | 'reviewer';
 	invite_id: string | null;
 }
 
@@ -103,6 +103,8 @@ export type AuditEvent =
 	| GroupRenamed
 	| GroupFeaturesChanged
 	| GroupDeleted
+	| SafetyPolicyChanged
+	| ReviewDecided
 	| InviteCreated
 	| InviteRevoked
 	| KeyCreated
@@ -349,7 +351,7 @@ export interface ConversationsDeleted {
 
 export interface CreatedInvite {
 	id: string;
-	role: 'admin' | 'member';
+	role: 'admin' | 'member' | 'reviewer';
 	expires_at: number;
 	token: string;
 	path: string;
@@ -376,7 +378,7 @@ export interface CreatedVersion {
 
 export interface DataExported {
 	kind: 'DataExported';
-	content: 'account' | 'activity log' | 'memories';
+	content: 'account' | 'activity log' | 'memories' | 'reviews';
 }
 
 export interface DataImported {
@@ -508,7 +510,7 @@ export interface Feedback {
 }
 
 export interface FinishDetails {
-	type: 'failed' | 'interrupted' | 'max_tokens' | 'stop' | 'tool_calls';
+	type: 'content_filter' | 'failed' | 'interrupted' | 'max_tokens' | 'stop' | 'tool_calls';
 	reason: Ending;
 	message?: string;
 }
@@ -599,7 +601,7 @@ export interface InputMessage {
 
 export interface Invite {
 	id: string;
-	role: 'admin' | 'member';
+	role: 'admin' | 'member' | 'reviewer';
 	created_by: string;
 	created_at: number;
 	expires_at: number;
@@ -609,7 +611,7 @@ export interface Invite {
 export interface InviteCreated {
 	kind: 'InviteCreated';
 	invite_id: string;
-	role: 'admin' | 'member';
+	role: 'admin' | 'member' | 'reviewer';
 }
 
 export interface InviteRevoked {
@@ -927,6 +929,8 @@ export interface Metadata {
 	attachments?: Attachment[];
 	feedback?: Feedback;
 	seen?: Seen;
+	safety?: Screening;
+	redactions?: Redaction[];
 	is_visually_hidden_from_conversation?: boolean;
 	seen_source?: Source;
 	seen_ids?: string[];
@@ -985,6 +989,20 @@ export interface ModelUsage {
 	num_output_tokens: number;
 	cost: number | null;
 	model: string;
+}
+
+export interface Moderation {
+	type: 'moderation';
+	conversation_id: string;
+	message_id: string;
+	stage: 'input' | 'output';
+	moderation_response: ModerationResponse;
+}
+
+export interface ModerationResponse {
+	flagged: boolean;
+	blocked: boolean;
+	categories: string[];
 }
 
 export interface Nack {
@@ -1126,7 +1144,7 @@ export interface Percentiles {
 export interface Person {
 	id: string;
 	name: string;
-	role: 'admin' | 'member';
+	role: 'admin' | 'member' | 'reviewer';
 	create_time: number;
 	is_disabled: boolean;
 	last_seen_time: number | null;
@@ -1136,7 +1154,7 @@ export interface Person {
 }
 
 export interface PersonChange {
-	role?: 'admin' | 'member';
+	role?: 'admin' | 'member' | 'reviewer';
 	is_disabled?: boolean;
 	group_id?: string | null;
 }
@@ -1376,10 +1394,17 @@ export interface ResumeToken {
 	kind: 'topic';
 }
 
+export interface ReviewDecided {
+	kind: 'ReviewDecided';
+	user_id: string;
+	review_id: string;
+	decision: string;
+}
+
 export interface RoleChanged {
 	kind: 'RoleChanged';
 	user_id: string;
-	role: 'admin' | 'member';
+	role: 'admin' | 'member' | 'reviewer';
 }
 
 export interface Running {
@@ -1393,6 +1418,13 @@ export interface RunningExperiment {
 }
 
 export const SUBPROTOCOL = 'hitsend.v1';
+
+export interface SafetyPolicyChanged {
+	kind: 'SafetyPolicyChanged';
+	scope: string;
+	group: string;
+	policy: Record<string, unknown> | null;
+}
 
 export interface SecondFactorAdded {
 	kind: 'SecondFactorAdded';
@@ -1539,6 +1571,7 @@ export type SideEvent =
 	| MessageMarker
 	| AnswerDelayed
 	| StoreDelayed
+	| Moderation
 	| TitleGeneration
 	| ServerMetadata
 	| StreamError
@@ -1806,7 +1839,7 @@ export interface Unsubscribe {
 export interface User {
 	id: string;
 	name: string;
-	role: 'admin' | 'member';
+	role: 'admin' | 'member' | 'reviewer';
 }
 
 export interface Variant {

@@ -58,7 +58,7 @@ function countBySource(prompt: PromptEncoded | null): TurnReport['sources'] {
 }
 
 function describeEvent(event: Event, t: Words['inspector']): StepText {
-	const { step, source, role, ending, dropReason } = t;
+	const { step, source, role, ending, dropReason, safetyOutcome } = t;
 	const { approvalReason, approvalDecision, formAction } = t;
 	switch (event.type) {
 		case 'TurnStarted':
@@ -96,6 +96,19 @@ function describeEvent(event: Event, t: Words['inspector']): StepText {
 		}
 		case 'TextArrived':
 			return { title: step.firstWords, detail: '' };
+		case 'MessageScreened':
+		case 'AnswerGuarded': {
+			const { outcome, reasons = [], took_ms = 0 } = event.screening;
+			const { messageScreened, answerGuarded } = step;
+			return {
+				title: event.type === 'MessageScreened' ? messageScreened : answerGuarded,
+				detail: join(
+					safetyOutcome[outcome],
+					reasons.length > 0 && reasons.map(({ name }) => name).join(', '),
+					took_ms > 0 && `${took_ms.toFixed(1)} ms`
+				)
+			};
+		}
 		case 'MemoriesChanged':
 			return { title: step.memoriesChanged, detail: String(event.changed.length) };
 		case 'ToolCallStarted':

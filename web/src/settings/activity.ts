@@ -22,6 +22,7 @@ export const TOPICS: Record<Topic, Kind[]> = {
 		'InviteCreated' as const,
 		'InviteRevoked'
 	],
+	safety: ['SafetyPolicyChanged', 'ReviewDecided'],
 	limits: [
 		...(['KeyCreated', 'KeyDeleted', 'LimitChanged', 'PriceChanged'] as const),
 		...(['ModelPulled', 'ModelRemoved'] as const)

@@ -10,8 +10,10 @@ import type {
 	Message,
 	PromptRead,
 	Role,
+	Screening,
 	Seen,
 	TextArrived,
+	TextEnd,
 	ToolCall,
 	ToolResult,
 	TurnFailed,
@@ -33,6 +35,8 @@ export interface TranscriptMessage {
 	problem: string | null;
 	/** What else the model saw before this answer. */
 	seen: Seen | null;
+	/** What the safety checks made of it, if there is something to say. */
+	safety: Screening | null;
 }
 
 export interface Transcript {
@@ -42,6 +46,8 @@ export interface Transcript {
 	ending: Ending | null;
 	failure: TurnFailed | null;
 	seen: Seen | null;
+	/** Of the person's message. */
+	screening: Screening | null;
 }
 
 export const EMPTY: Transcript = {
@@ -49,7 +55,8 @@ export const EMPTY: Transcript = {
 	title: null,
 	ending: null,
 	failure: null,
-	seen: null
+	seen: null,
+	screening: null
 };
 
 const NO_USAGE: Usage = {
@@ -83,13 +90,23 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 	switch (event.type) {
 		case 'MessageAdded': {
 			const { role, parts } = event.message;
-			return addMessage(transcript, createMessage(event, role, parts, 'finished'));
+			return addMessage(transcript, {
+				...createMessage(event, role, parts, 'finished'),
+				safety: isWorthShowing(transcript.screening) ? transcript.screening : null
+			});
 		}
 		case 'AnswerStarted':
 			return addMessage(transcript, {
 				...createMessage(event, 'assistant', [], 'in_progress'),
 				seen: seenOfNextAnswer(transcript)
 			});
+		case 'MessageScreened':
+			return { ...transcript, screening: event.screening };
+		case 'AnswerGuarded':
+			return changeLast(transcript, ({ parts }) => ({
+				parts: cutText(parts, event.text_end),
+				safety: event.screening
+			}));
 		case 'ContextBuilt':
 			return { ...transcript, seen: event.seen ?? null };
 		case 'MemoriesChanged':
@@ -185,7 +202,8 @@ function createMessage(
 		ending: null,
 		usage: null,
 		problem: null,
-		seen: null
+		seen: null,
+		safety: null
 	};
 }
 
@@ -265,6 +283,30 @@ function appendText(parts: Part[], text: string): Part[] {
 	return text === '' ? parts : [...parts, { kind: 'text', text }];
 }
 
+function isWorthShowing(screening: Screening | null): boolean {
+	if (screening === null) return false;
+	const { outcome, reasons = [], is_complete = true } = screening;
+	return outcome !== 'allow' || reasons.length > 0 || !is_complete;
+}
+
+/** Keeps so many characters of the texts, and drops what follows them. */
+function cutText(parts: Part[], end: TextEnd | undefined): Part[] {
+	if (end === undefined) return parts;
+	let left = end.num_chars;
+	const kept: Part[] = [];
+	for (const part of parts) {
+		if (part.kind === 'text') {
+			const chars = Array.from(part.text);
+			if (chars.length >= left) {
+				return left ? [...kept, { kind: 'text', text: chars.slice(0, left).join('') }] : kept;
+			}
+			left -= chars.length;
+		}
+		kept.push(part);
+	}
+	return kept;
+}
+
 /** Extends the call at the end, which is partial. */
 function appendArguments(parts: Part[], text: string): Part[] {
 	const call = parts.at(-1);
@@ -311,7 +353,7 @@ function closeLast(
 }
 
 function toStatus(ending: Ending): TranscriptMessage['status'] {
-	if (ending === 'stopped' || ending === 'interrupted') return 'partial';
+	if (ending === 'stopped' || ending === 'interrupted' || ending === 'blocked') return 'partial';
 	return ending === 'failed' ? 'failed' : 'finished';
 }
 

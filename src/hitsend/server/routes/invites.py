@@ -14,7 +14,7 @@ VALID_S = 7 * 86_400
 
 
 class NewInvite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    role: Literal["member", "admin"] = "member"
+    role: Literal["member", "reviewer", "admin"] = "member"
 
 
 @endpoint("GET", "/backend-api/invites", Access.ADMIN)

@@ -13,7 +13,7 @@ const scopes = {
 	key: 'für den Schlüssel',
 	address: 'für Adressen'
 };
-const roles = { admin: 'Administration', member: 'Mitglied' };
+const roles = { admin: 'Administration', reviewer: 'Durchsicht', member: 'Mitglied' };
 const conversations = (count: number) =>
 	count === 1 ? 'eine Unterhaltung' : `${count} Unterhaltungen`;
 
@@ -61,6 +61,10 @@ const sentences: Sentences = {
 		after === null
 			? `${who} hat der Gruppe ${group} alle Werkzeuge gegeben`
 			: `${who} hat die Werkzeuge der Gruppe ${group} festgelegt: ${after.join(', ') || 'keine'}`,
+	SafetyPolicyChanged: ({ who }, { group, policy }) =>
+		`${who} hat die Sicherheitsregeln${group && ` der Gruppe ${group}`} ${policy === null ? 'zurückgesetzt' : 'geändert'}`,
+	ReviewDecided: ({ who, whom }, { decision }) =>
+		`${who} hat eine Nachricht von ${whom} ${decision === 'allow' ? 'erlaubt' : 'weiter blockiert'}`,
 	GroupDeleted: ({ who }, { group }) => `${who} hat die Gruppe ${group} gelöscht`,
 	InviteCreated: ({ who }, { role }) => `${who} hat eine Einladung angelegt (${roles[role]})`,
 	InviteRevoked: ({ who }) => `${who} hat eine Einladung widerrufen`,
@@ -149,6 +153,7 @@ export const activity: ActivityWords = {
 		all: 'Alles',
 		signIn: 'Anmeldungen und Passwörter',
 		accounts: 'Konten, Gruppen, Einladungen',
+		safety: 'Sicherheit',
 		limits: 'Schlüssel, Limits, Preise, Modelle',
 		data: 'Unterhaltungen und Daten',
 		tools: 'Werkzeugserver',

@@ -49,7 +49,17 @@ export const inspector: Words['inspector'] = {
 		tool_calls: 'für ein Werkzeug',
 		stopped: 'angehalten',
 		interrupted: 'abgeschnitten',
-		failed: 'gescheitert'
+		failed: 'gescheitert',
+		blocked: 'durch die Sicherheitsprüfung'
+	},
+	safetyOutcome: {
+		allow: 'in Ordnung',
+		redact: 'persönliche Daten vor dem Modell verborgen',
+		caution: 'mit Vorsicht beantwortet',
+		rewrite: 'Preisgegebenes entfernt',
+		review: 'zur Durchsicht gegeben',
+		cut: 'abgebrochen',
+		block: 'blockiert'
 	},
 	approvalReason: {
 		writes: 'es ändert oder sendet etwas',
@@ -91,6 +101,8 @@ export const inspector: Words['inspector'] = {
 		read: (cached, read) => `${whole(cached)} Token schon bekannt, ${whole(read)} gelesen`,
 		waited: (waitedMs, readMs) => `${duration(waitedMs)} gewartet, in ${duration(readMs)} gelesen`,
 		firstWords: 'Erste Wörter',
+		messageScreened: 'Nachricht geprüft',
+		answerGuarded: 'Antwort geprüft',
 		memoriesChanged: 'Gedächtnis geändert',
 		toolCallStarted: 'Werkzeugaufruf begonnen',
 		toolArguments: 'Angaben des Aufrufs',

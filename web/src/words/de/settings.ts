@@ -34,7 +34,7 @@ export const settings: Words['settings'] = {
 	saved: 'Gespeichert.',
 	again: 'Noch einmal versuchen',
 	loading: 'Wird geladen',
-	roles: { admin: 'Administration', member: 'Mitglied' },
+	roles: { admin: 'Administration', reviewer: 'Durchsicht', member: 'Mitglied' },
 
 	account: {
 		signedInAs: (name, isAdmin) => `Angemeldet als ${name}${isAdmin ? ', Administration' : ''}.`,

@@ -13,7 +13,7 @@ const scopes = {
 	key: 'the key',
 	address: 'addresses'
 };
-const roles = { admin: 'an administrator', member: 'a member' };
+const roles = { admin: 'an administrator', reviewer: 'a reviewer', member: 'a member' };
 const conversations = (count: number) =>
 	count === 1 ? 'a conversation' : `${count} conversations`;
 
@@ -57,6 +57,10 @@ const sentences: Sentences = {
 		after === null
 			? `${who} gave the group ${group} all tools`
 			: `${who} set the tools of the group ${group}: ${after.join(', ') || 'none'}`,
+	SafetyPolicyChanged: ({ who }, { group, policy }) =>
+		`${who} ${policy === null ? 'reset' : 'changed'} the safety policy${group && ` of the group ${group}`}`,
+	ReviewDecided: ({ who, whom }, { decision }) =>
+		`${who} ${decision === 'allow' ? 'allowed' : 'upheld the block of'} a message of ${whom}`,
 	GroupDeleted: ({ who }, { group }) => `${who} deleted the group ${group}`,
 	InviteCreated: ({ who }, { role }) => `${who} made an invitation for ${roles[role]}`,
 	InviteRevoked: ({ who }) => `${who} revoked an invitation`,
@@ -144,6 +148,7 @@ export const activity = {
 		all: 'Everything',
 		signIn: 'Sign-ins and passwords',
 		accounts: 'Accounts, groups, invitations',
+		safety: 'Safety',
 		limits: 'Keys, limits, prices, models',
 		data: 'Conversations and data',
 		tools: 'Servers of tools',

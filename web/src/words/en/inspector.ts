@@ -48,7 +48,17 @@ export const inspector = {
 		tool_calls: 'to use a tool',
 		stopped: 'stopped',
 		interrupted: 'interrupted',
-		failed: 'failed'
+		failed: 'failed',
+		blocked: 'by the safety checks'
+	},
+	safetyOutcome: {
+		allow: 'fine',
+		redact: 'personal data hidden from the model',
+		caution: 'answered with care',
+		rewrite: 'leaks removed',
+		review: 'sent to review',
+		cut: 'cut short',
+		block: 'blocked'
 	},
 	approvalReason: {
 		writes: 'it changes or sends something',
@@ -89,6 +99,8 @@ export const inspector = {
 		waited: (waitedMs: number, readMs: number) =>
 			`waited ${duration(waitedMs)}, read in ${duration(readMs)}`,
 		firstWords: 'First words',
+		messageScreened: 'Message checked',
+		answerGuarded: 'Answer checked',
 		memoriesChanged: 'Memory changed',
 		toolCallStarted: 'Tool call begun',
 		toolArguments: 'Arguments of the call',

@@ -33,7 +33,7 @@ export const settings = {
 	saved: 'Saved.',
 	again: 'Try again',
 	loading: 'Loading',
-	roles: { admin: 'Administrator', member: 'Member' },
+	roles: { admin: 'Administrator', reviewer: 'Reviewer', member: 'Member' },
 
 	account: {
 		signedInAs: (name: string, isAdmin: boolean) =>
