@@ -43,6 +43,7 @@ check: dev ## The quick part: lint, types, import contracts, generated files
 	$(BIN)/python scripts/gen_docs.py --check
 	$(BIN)/python scripts/gen_events.py --check
 	$(BIN)/python scripts/gen_prompts.py --check
+	$(BIN)/python scripts/gen_rules.py --check
 	$(BIN)/python scripts/gen_safety.py --check
 	@$(SETUP) npm run check
 
@@ -57,6 +58,7 @@ generate: dev ## Write the checked-in files that are made from code
 	$(BIN)/python scripts/gen_docs.py
 	$(BIN)/python scripts/gen_events.py
 	$(BIN)/python scripts/gen_prompts.py
+	$(BIN)/python scripts/gen_rules.py
 	$(BIN)/python scripts/gen_safety.py
 
 COMPILE = $(BIN)/uv pip compile --upgrade --generate-hashes --universal --python-version 3.11 \

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    "script", ["gen_docs.py", "gen_events.py", "gen_prompts.py", "gen_safety.py"]
+    "script", ["gen_docs.py", "gen_events.py", "gen_prompts.py", "gen_rules.py", "gen_safety.py"]
 )
 def test_generated_files_are_up_to_date(script: str) -> None:
     ran = subprocess.run(

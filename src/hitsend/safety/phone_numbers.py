@@ -38,17 +38,24 @@ TRUNK = re.compile(
     re.I,
 )
 """An area code or the code of a mobile network with the 0 that most countries dial before it."""
+UNBROKEN = re.compile(rf"{BEFORE}{NO_NUMBER_BEFORE}0(?:[67][0-9]{{8}}|[1-9][0-9]{{9}}){AFTER}")
 BRAZILIAN = re.compile(rf"{BEFORE}{NO_NUMBER_BEFORE}\([1-9][0-9]\) ?9?[0-9]{{4}}-[0-9]{{4}}{AFTER}")
 RUSSIAN = re.compile(
     rf"{BEFORE}{NO_NUMBER_BEFORE}8{SEPARATOR}?\([0-9]{{3}}\){SEPARATOR}?"
     rf"[0-9]{{3}}{SEPARATOR}[0-9]{{2}}{SEPARATOR}[0-9]{{2}}{AFTER}"
 )
+NATIONAL = (DIALLED_ABROAD, AMERICAN, TRUNK, UNBROKEN, BRAZILIAN, RUSSIAN)
 ANY = re.compile(rf"{BEFORE}(?<![0-9]\.)\(?[0-9]{DIGITS}{{6,14}}{EXTENSION}{AFTER}", re.I)
 """Counts only where the words around it speak of a phone."""
 
 DATE = re.compile(
-    r"\(?(?:[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{4}([./-])[0-9]{1,2}\2[0-9]{1,2})(?![0-9])"
+    r"\(?(?:[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{4}([./-])[0-9]{1,2}\2[0-9]{1,2})"
+    r"(?![./-]?[0-9])"
+    r"|(?:19|20)[0-9]{2}[/\u2013-](?:19|20)[0-9]{2}(?![0-9])"
 )
+"""Of a day, or of a few years."""
+ZIP_CODE = re.compile("[0-9]{5}-[0-9]{4}$")
+"""Of the United States."""
 ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}$")
 """Of a computer."""
 DECIMAL = re.compile(r"\+[0-9]{1,3}\.[0-9]+$")
@@ -88,12 +95,20 @@ SPEAKING_OF_OTHERS = """
     stück tax ssn bytes seconds rows ip ipv4
 """
 ID_WORDS = frozenset(SPEAKING_OF_OTHERS.split())
+CODES = frozenset({"imei", "iccid", "isbn", "issn", "iban", "ssn", "ean"})
+"""Outweigh a word for phones that is nearer: the IMEI of a phone is no phone number."""
+ID_PAIRS = frozenset({"call it", "called it", "calls it", "calling it"})
 ID_STARTS = (
     "lotto", "lottery", "bestell", "rechnung", "kunden", "vorgang", "akten", "sendung", "artikel",
     "seriennummer", "auftrag", "teile", "steuer",
 )  # fmt: skip
 LABEL_AFTER = re.compile(
     rf"{SPACE}?[-\u2013,(]?{SPACE}?(?:office|mobile|cell|fax|home|work|mobil|privat|tel|dienstlich)\b",
+    re.I,
+)
+UNIT_AFTER = re.compile(
+    rf"{SPACE}?(?:[%€$£=*]|(?:[mkg]?s|sec\w*|min\w*|hours|days|[kmg]i?b|bytes|k?m|kg|px|pixels|tokens"
+    r"|rows|times|mal|people|users|lines|eur|euros?|usd|dollars)(?!\w))",
     re.I,
 )
 NUM_CHARS_BEFORE = 60
@@ -111,12 +126,13 @@ def find_phone_numbers(text: str) -> Iterator[PhoneNumber]:
     for match in INTERNATIONAL.finditer(text):
         if not DECIMAL.match(match[0]):
             yield _trim(match)
-    for pattern in (DIALLED_ABROAD, AMERICAN, TRUNK, BRAZILIAN, RUSSIAN):
+    for pattern in NATIONAL:
         for match in pattern.finditer(text):
             if _has_length(match[0]) and not _is_other_number(text, match):
                 yield _trim(match)
     for match in ANY.finditer(text):
-        if _is_named_phone(text, match) and not (DATE.match(match[0]) or ADDRESS.match(match[0])):
+        is_other = any(form.match(match[0]) for form in (DATE, ADDRESS, ZIP_CODE))
+        if not is_other and _is_named_phone(text, match):
             yield _trim(match)
 
 
@@ -142,20 +158,26 @@ def _has_length(number: str) -> bool:
 
 def _is_other_number(text: str, match: re.Match[str]) -> bool:
     nearest = _find_nearest_word(text, match.start(), NUM_CHARS_BESIDE)
-    return nearest == "id" or DATE.match(match[0]) is not None
+    is_date = DATE.match(match[0]) or ZIP_CODE.match(match[0]) and nearest != "phone"
+    return nearest == "id" or bool(is_date)
 
 
 def _is_named_phone(text: str, match: re.Match[str]) -> bool:
     if LABEL_AFTER.match(text, match.end()):
         return True
+    if UNIT_AFTER.match(text, match.end()):
+        return False
     return _find_nearest_word(text, match.start(), NUM_CHARS_BEFORE) == "phone"
 
 
 def _find_nearest_word(text: str, start: int, num_chars: int) -> str | None:
     words = WORD.findall(text[max(0, start - num_chars) : start].lower())
+    if not CODES.isdisjoint(words):
+        return "id"
     for first, word in zip(["", *words][-2::-1], words[::-1], strict=True):
-        if word in ID_WORDS or word.startswith(ID_STARTS):
+        pair = f"{first} {word}"
+        if word in ID_WORDS or word.startswith(ID_STARTS) or pair in ID_PAIRS:
             return "id"
-        if word in PHONE_WORDS or f"{first} {word}" in PHONE_PAIRS:
+        if word in PHONE_WORDS or pair in PHONE_PAIRS:
             return "phone"
     return None
