@@ -13,9 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from hitsend.safety.heads import CATEGORIES, Category
 from hitsend.safety.personal_data import DataKind
-
-Stage: TypeAlias = Literal["prompt", "document", "answer"]
-"""What was read: what a person wrote, what strangers wrote, or what a model answers."""
+from hitsend.safety.rules import Stage
 
 Outcome: TypeAlias = Literal["allow", "redact", "caution", "rewrite", "review", "cut", "block"]
 """From mild to severe. `redact`: the model sees placeholders. `caution`: the model is told to take
@@ -64,8 +62,10 @@ class SafetyReason(msgspec.Struct, frozen=True, omit_defaults=True):
 
     layer: Layer
     name: str
-    """A category, the id of a rule, or a kind of data or leak."""
+    """A category, the id of a rule without one, or a kind of data or leak."""
     score: float | UnsetType = UNSET
+    rule: str | UnsetType = UNSET
+    """The id of the rule that found it."""
 
 
 class Screening(msgspec.Struct, frozen=True, omit_defaults=True):

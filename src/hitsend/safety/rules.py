@@ -24,6 +24,7 @@ from hitsend.safety.heads import Head
 from hitsend.safety.pattern_cost import MAX_WAYS, count_ways
 
 Stage: TypeAlias = Literal["prompt", "document", "answer"]
+"""What is read: what a person wrote, what strangers wrote, or what a model answers."""
 RuleAction: TypeAlias = Literal["block", "allow", "review", "caution"]
 ACTIONS: tuple[RuleAction, ...] = ("block", "allow", "review", "caution")
 """The strongest first."""

@@ -30,10 +30,9 @@ from hitsend.safety.policy import (
     Route,
     SafetyReason,
     Screening,
-    Stage,
 )
 from hitsend.safety.redaction import Redacted, redact
-from hitsend.safety.rules import match_rules
+from hitsend.safety.rules import Stage, match_rules
 
 TIMEOUT_S = 5.0
 """For the classifier. A message is judged without it then, and the record says so."""
@@ -77,7 +76,7 @@ class Screener:
         if find_phrase(text, policy.allowed) is not None:
             return _conclude("prompt", [], policy, began)
         findings = list(_from_rules(text, "prompt", policy))
-        if any(one.action == "block" for one in findings):
+        if any(one.action in ("block", "allow") for one in findings):
             return _conclude("prompt", findings, policy, began)
         verdict = await self.classify(text)
         is_complete = self._is_complete(verdict)
@@ -149,7 +148,8 @@ def _from_rules(text: str, stage: Stage, policy: Policy) -> Iterator[Finding]:
     if find_phrase(text, policy.denied) is not None:
         yield Finding("block", SafetyReason("rule", DENIED))
     for hit in match_rules(text, stage):
-        yield Finding(hit.action, SafetyReason("rule", hit.rule))
+        reason = SafetyReason("rule", hit.category or hit.rule_id, rule=hit.rule_id)
+        yield Finding(hit.action, reason)
 
 
 async def _from_verdict(

@@ -17,7 +17,8 @@ from sqlalchemy import (
 )
 from sqlalchemy import text as sql
 
-from hitsend.safety.policy import Outcome, Policy, Screening, Stage
+from hitsend.safety.policy import Outcome, Policy, Screening
+from hitsend.safety.rules import Stage
 from hitsend.store.schema import Json, LiteralText, metadata, part_of
 
 ReviewCause: TypeAlias = Literal["checks", "report", "appeal"]

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Float, Integer, case, cast, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from hitsend.safety.policy import Outcome, Screening, Stage
+from hitsend.safety.policy import Outcome, Screening
+from hitsend.safety.rules import Stage
 from hitsend.store.database import Database, reads
 from hitsend.store.prepared import Prepared
 from hitsend.store.reviews import ADD_REVIEW, queue_answer, review_row

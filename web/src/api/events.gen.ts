@@ -197,6 +197,7 @@ export interface SafetyReason {
 	layer: 'classifier' | 'judge' | 'leak' | 'personal_data' | 'refusal' | 'rule';
 	name: string;
 	score?: number;
+	rule?: string;
 }
 
 export interface Sampling {
