@@ -70,7 +70,8 @@ def llama_server(weights: Path, num_slots: int, num_pool_tokens: int) -> Iterato
     command = [sys.executable, str(ROOT / "bench" / "llama_server.py"), "--weights", str(weights)]
     command += ["--port", str(port), "--slots", str(num_slots)]
     command += ["--pool-tokens", str(num_pool_tokens)]
-    with _process(command, {}, stdout=subprocess.DEVNULL) as process:
+    environ = {"GOMP_SPINCOUNT": "1000"}  # as hitsend sets it for its own
+    with _process(command, environ, stdout=subprocess.DEVNULL) as process:
         yield Running(f"http://127.0.0.1:{port}", process.pid)
 
 
