@@ -3,8 +3,9 @@
     python -m bench.engine [--streams 1 4 16] [--rounds 6]
 
 Both load the model with the same parameters and answer the same prompts with the same sampling, in
-turns, so that noise affects both. A bias against the end token gives every answer the same number
-of tokens.
+turns, and each is the first of every other round, so that noise affects both. Titles are off: the
+engine would write them while the other side is measured. A bias against the end token gives every
+answer the same number of tokens.
 """
 
 import argparse
@@ -67,9 +68,12 @@ async def run_round(ours: Target, theirs: Target, num_streams: int, number: int)
     def prompt(stream: int, turn: int) -> str:
         return f"Write a long text about {SUBJECTS[stream % len(SUBJECTS)]}, version {number}."
 
-    through = await run_streams(ours, Load(num_streams), prompt)
-    await until_idle(ours)
-    direct = await run_streams(theirs, Load(num_streams), prompt)
+    sides = [ours, theirs] if number % 2 else [theirs, ours]
+    answers: dict[str, list[Answer]] = {}
+    for side in sides:
+        answers[side.url] = await run_streams(side, Load(num_streams), prompt)
+        await until_idle(ours)
+    through, direct = answers[ours.url], answers[theirs.url]
     check(through, direct)
     return Round(
         num_streams=num_streams,
@@ -124,6 +128,7 @@ def serve_both(weights: Path, num_slots: int) -> Iterator[tuple[launch.Running, 
         "num_slots": str(num_slots),
         "num_window_tokens": str(WINDOW_TOKENS),
         "instructions": INSTRUCTIONS,
+        "model_titles": "false",
     }
     with (
         launch.hitsend(["--engine", "llama"], settings) as ours,

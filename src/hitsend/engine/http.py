@@ -218,8 +218,9 @@ class ResponseStream(Protocol):
         """Applies the silence limit of a stream without data once more: what arrived so far was
         no token."""
 
-    async def pause(self, seconds: float) -> None:
-        """Leaves incoming data in the socket for so long, so that it does not wake this process."""
+    async def wait_for_tick(self, interval_s: float) -> None:
+        """Leaves incoming data in the socket, so that it does not wake this process, until the
+        first tick of the clock at which there is some."""
 
 
 class _NoResponse(EngineDown):
@@ -295,15 +296,16 @@ class _Connection(asyncio.Protocol):
     def keep_first_silence(self) -> None:
         self._silence_s = self._first_silence_s
 
-    async def pause(self, seconds: float) -> None:
-        if not self._is_open or self._is_complete or self._is_paused:
-            return
-        self._transport.pause_reading()
-        try:
-            await asyncio.sleep(seconds)
-        finally:
-            if self._is_open:
-                self._transport.resume_reading()
+    async def wait_for_tick(self, interval_s: float) -> None:
+        while self._is_open and not (self._pieces or self._is_complete or self._is_paused):
+            self._transport.pause_reading()
+            try:
+                await asyncio.sleep(interval_s - self._loop.time() % interval_s)
+            finally:
+                if self._is_open:
+                    self._transport.resume_reading()
+            for _ in range(2):  # the event loop reads what is there
+                await asyncio.sleep(0)
 
     def abort(self) -> None:
         self._is_open = False

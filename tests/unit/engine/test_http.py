@@ -53,28 +53,27 @@ async def test_chunks_are_joined_wherever_they_are_cut() -> None:
             assert await read_all(http) == b"hello world"
 
 
-async def test_data_that_arrives_during_a_pause_is_one_read() -> None:
-    has_written = asyncio.Event()
+async def test_data_is_read_only_at_ticks_of_the_clock() -> None:
+    interval_s, clock = 0.4, asyncio.get_running_loop().time
 
     async def write(request: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD + chunked(b"a"))
         await writer.drain()
-        for word in (b"b", b"c", b"d"):
+        await asyncio.sleep(1.5 * interval_s - clock() % interval_s)  # nothing at the next tick
+        for word in (b"b", b"c", b"d", b""):
             writer.write(chunked(word))
             await writer.drain()
-        has_written.set()
-        await asyncio.sleep(0.05)
-        writer.write(chunked(b""))
+            await asyncio.sleep(0)
 
-    async with serving(write) as server:
+    received = []
+    async with serving(write) as server, asyncio.timeout(10):
         http = HttpClient(parse_address(server.url))
         async with http.stream("GET", "/") as stream:
-            received = await stream.read()
-            await asyncio.gather(stream.pause(0.02), has_written.wait())
             while more := await stream.read():
-                received += more
+                received.append(more)
+                await stream.wait_for_tick(interval_s)
         http.close()
-    assert received == b"abcd"
+    assert received == [b"a", b"bcd"]
 
 
 async def test_data_that_arrives_together_is_one_read() -> None:

@@ -79,7 +79,7 @@ async def complete(
             for step in await completion.feed(reader.feed(data)):
                 yield step
                 if isinstance(step, Generated):
-                    await stream.pause(READ_INTERVAL_S - time.monotonic() % READ_INTERVAL_S)
+                    await stream.wait_for_tick(READ_INTERVAL_S)
     if not completion.has_finished:
         raise EngineLost("The engine stopped in the middle of its answer.")
 
