@@ -120,6 +120,9 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", tag_field="kind
     form: Form | UnsetType = UNSET
     is_untrusted: bool | UnsetType = UNSET
     """Set if strangers wrote the output."""
+    is_invalid: bool | UnsetType = UNSET
+    """Set if the call could not be read, named no tool, or its arguments did not fit: nothing ran,
+    and the output says why."""
     sources: tuple[CitedSource, ...] | UnsetType = UNSET
     files: tuple[FileRef, ...] | UnsetType = UNSET
 

@@ -428,3 +428,20 @@ async def test_a_person_signs_in_at_a_server(settings: Settings) -> None:
             path = f"{SERVERS}/{server['id']}/sign-in"
             assert (await ada.http.delete(path)).status_code == 204
             assert not (await servers(ada))[0]["is_signed_in"]
+
+
+async def test_a_call_that_does_not_follow_the_schema_is_not_sent_and_may_be_corrected(
+    world: World,
+) -> None:
+    ada = await world.someone("ada", "admin")
+    server = await add_odd(ada)
+    wrong, right = call_line("odd_echo", text=7), call_line("odd_echo", text="seven")
+    await set_tool(ada, server, "echo", is_read_only=True)
+    stream = await ada.send(script(wrong, right, "Seven."), system_hints=[server["feature"]])
+    first, second = results(stream)
+    assert "odd_echo was called wrongly: 7 is not of type 'string' (`text`)" in first["output"]
+    assert first["is_invalid"]
+    assert "is_untrusted" not in first
+    assert second["output"] == "seven"
+    calls = (await ada.http.get(f"{SERVERS}/{server['id']}/calls")).json()["items"]
+    assert [one["tool"] for one in calls] == ["echo"]

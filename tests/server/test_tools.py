@@ -239,16 +239,104 @@ async def test_a_tool_that_misbehaves_does_not_end_the_answer(
         assert stream.text == "So be it."
 
 
-async def test_wrong_arguments_are_told_to_the_model(
-    settings: Settings, workshop: Workshop
+INVALID = {
+    "wrong arguments": (call_line("post_letter", size=3), "post_letter was called wrongly"),
+    "no tool of that name": (call_line("post_card", text="Hi"), "There is no tool 'post_card'"),
+    "no JSON": (
+        '<tool_call>{"name": "post_letter", "arguments": {"text": Hi}}</tool_call>',
+        "post_letter could not be read: JSON is malformed",
+    ),
+    "no end": (
+        '<tool_call>{"name": "post_letter", "arguments": {"text": "Hi',
+        "post_letter could not be read: Input data was truncated",
+    ),
+    "no arguments": (
+        '<tool_call>{"name": "post_letter", "text": "Hi"}</tool_call>',
+        "post_letter could not be read: it has no `arguments`",
+    ),
+    "no call at all": ("<tool_call>post a letter</tool_call>", "There is no tool 'unknown'"),
+}
+
+
+@pytest.mark.parametrize("written", INVALID)
+async def test_a_call_that_is_not_valid_is_told_to_the_model_which_may_correct_it(
+    settings: Settings, workshop: Workshop, written: str
 ) -> None:
     """The person is not asked about a call that cannot run."""
+    call, problem = INVALID[written]
     async with open_workshop(settings, workshop) as (_, ada):
-        asked = script(call_line("post_letter", size=3), "I see.")
-        stream = await ada.send(asked, system_hints=["letters"])
-        assert "approval" not in results(stream)[0]
-        assert "post_letter was called wrongly" in outputs(stream)[0]
+        asked = script(call, call_line("post_letter", text="Hi"), "It is on its way.")
+        async with ada.stream(asked, system_hints=["letters"]) as stream:
+            question = await until(stream, is_asked)
+            assert await approve(ada, question["call_id"], "once") == 204
+            await stream.read_to_end()
+        wrong, corrected = results(stream)
+        assert problem in wrong["output"]
+        assert "make it once more" in wrong["output"]
+        assert wrong["is_invalid"]
+        assert "approval" not in wrong
+        assert corrected["output"] == "Posted: Hi"
+        assert "is_invalid" not in corrected
+        assert workshop.posted == ["Hi"]
+        assert stream.text == "It is on its way."
+
+
+@pytest.mark.parametrize("written", INVALID)
+async def test_a_correction_that_is_not_valid_is_not_corrected_again(
+    settings: Settings, workshop: Workshop, written: str
+) -> None:
+    call, problem = INVALID[written]
+    async with open_workshop(settings, workshop) as (_, ada):
+        valid = call_line("post_letter", text="Hi")
+        stream = await ada.send(script(call, call, valid, "Then not."), system_hints=["letters"])
+        first, second, late = outputs(stream)
+        assert "make it once more" in first
+        assert problem in second
+        assert "once more" not in second
+        assert late == "You cannot call tools any more in this answer. Answer with what you have."
         assert not workshop.posted
+        assert stream.text == "Then not."
+
+
+async def test_each_new_mistake_may_be_corrected(settings: Settings, workshop: Workshop) -> None:
+    async with open_workshop(settings, workshop) as (_, ada):
+        wrong, right = call_line("calculate", sum="1+1"), call_line("calculate", expression="1+1")
+        other = call_line("calculate", expression="2+2")
+        asked = script(wrong, right, wrong, other, "Two and four.")
+        stream = await ada.send(asked, system_hints=["calculator"])
+        assert [one.get("is_invalid", False) for one in results(stream)] == [True, False] * 2
+        assert stream.text == "Two and four."
+
+
+async def test_valid_calls_beside_one_that_is_not_valid_run(
+    settings: Settings, workshop: Workshop
+) -> None:
+    async with open_workshop(settings, workshop) as (_, ada):
+        calls = call_line("calculate", sum="1+1") + call_line("calculate", expression="2+2")
+        stream = await ada.send(script(calls, "Four."), system_hints=["calculator"])
+        assert outputs(stream)[1] == "2+2 = 4"
+        assert stream.text == "Four."
+
+
+async def test_what_was_not_valid_is_in_the_record_of_the_turn(
+    settings: Settings, workshop: Workshop
+) -> None:
+    """The conversation goes on below it, also for a model that reads it again."""
+    async with open_workshop(settings, workshop) as (_, ada):
+        call, _ = INVALID["no call at all"]
+        asked = script(call, "Sorry.")
+        stream = await ada.send(asked, system_hints=["letters"])
+        log = (await ada.http.get(f"/backend-api/turn/{stream.turn_id}")).json()["events"]
+        kinds = [one["event"]["type"] for one in log]
+        assert kinds.count("ToolCallDropped") == 1
+        assert kinds.index("ToolCallDropped") < kinds.index("ToolReturned")
+        assert stream.answer is not None
+        again = await ada.send(
+            "!script\nYes.",
+            conversation_id=stream.conversation_id,
+            parent_message_id=stream.answer["id"],
+        )
+        assert again.text == "Yes."
 
 
 async def test_a_tool_that_hangs_is_stopped(settings: Settings, workshop: Workshop) -> None:

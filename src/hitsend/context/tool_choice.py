@@ -11,7 +11,7 @@ from hitsend.engine import (
     split_requests,
     weigh,
 )
-from hitsend.messages import Message, Tool, ToolCall
+from hitsend.messages import Message, Tool, ToolCall, ToolResult
 
 LISTED_SHARE = 1 / 6
 """Of the window, which the list of the tools may take."""
@@ -58,12 +58,19 @@ async def weigh_tools(
 
 
 def _read_question(messages: Sequence[Message]) -> tuple[str, list[str]]:
-    """Returns what the person wrote last, and the tools that the answer to it has called."""
+    """Returns what the person wrote last, and the tools that the answer to it has called. A call
+    that was not valid is still to be made."""
     called: list[str] = []
+    invalid: set[str] = set()
     for message in reversed(messages):
         if message.role == "user":
             return message.own_text or message.text, called[::-1]
-        called += [part.tool for part in reversed(message.parts) if isinstance(part, ToolCall)]
+        for part in reversed(message.parts):
+            match part:
+                case ToolResult(call_id=call_id, is_invalid=True):
+                    invalid.add(call_id)
+                case ToolCall(call_id=call_id, tool=tool) if call_id not in invalid:
+                    called.append(tool)
     return "", []
 
 

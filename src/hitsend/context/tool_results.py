@@ -28,7 +28,13 @@ class ResultRoom:
         self._num_chars -= len(output)
         if result.is_untrusted:
             output = f"{UNTRUSTED}\n{wrap_untrusted('result', output)}"
-        return ToolResult(result.call_id, output, result.failed, is_untrusted=result.is_untrusted)
+        return ToolResult(
+            result.call_id,
+            output,
+            result.failed,
+            is_untrusted=result.is_untrusted,
+            is_invalid=result.is_invalid,
+        )
 
 
 def cut_output(output: str, num_chars: int) -> str:

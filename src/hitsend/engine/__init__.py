@@ -31,7 +31,7 @@ from hitsend.engine.models.catalogue import Catalogue
 from hitsend.engine.remote.engine import RemoteEngine
 from hitsend.engine.scripted.engine import ScriptedEngine
 from hitsend.engine.scripted.script import Script
-from hitsend.engine.tool_calls import Piece, ToolCallParser
+from hitsend.engine.tool_calls import Piece, ToolCallParser, new_call_id, read_tool_name
 from hitsend.engine.tool_listing import describe_tool
 from hitsend.engine.tool_weights import (
     Request,
@@ -75,6 +75,8 @@ __all__ = [
     "describe_tool",
     "end_early",
     "fall_back_to_sampling",
+    "new_call_id",
+    "read_tool_name",
     "split_requests",
     "weigh",
 ]

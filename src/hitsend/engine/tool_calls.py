@@ -34,6 +34,7 @@ BEGINNING = re.compile(
 """A call up to its arguments: an object, an object in a string, null, or none. Some models name
 them `parameters`, and some copy two braces from the example in Qwen's template."""
 NAME = re.compile(r'"name"\s*:\s*"([^"]*)"')
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 STRING_STOP = re.compile(r'["\\\x00-\x1f]')
 BRACKET = re.compile(r'["{}\[\]]')
 AFTER_CALL = "} \t\r\n"
@@ -48,6 +49,12 @@ End: TypeAlias = Literal["open", "stopped", "cut"]
 
 def new_call_id() -> str:
     return f"call_{secrets.token_hex(12)}"
+
+
+def read_tool_name(text: str) -> str:
+    """Returns the name of the tool in a call that cannot be read, as far as it is a name."""
+    name = NAME.search(text)
+    return name[1] if name and TOOL_NAME.fullmatch(name[1]) else "unknown"
 
 
 class ToolCallParser:

@@ -6,7 +6,7 @@ from typing import assert_never
 from uuid import uuid4
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from hitsend.engine import (
     Delayed,
@@ -18,6 +18,8 @@ from hitsend.engine import (
     Prompt,
     ToolCallParser,
     end_early,
+    new_call_id,
+    read_tool_name,
 )
 from hitsend.events import (
     AnswerDelayed,
@@ -27,6 +29,7 @@ from hitsend.events import (
     Ending,
     PromptRead,
     TextArrived,
+    ToolArgumentsArrived,
     ToolCallArrived,
     ToolCallDropped,
     ToolCallStarted,
@@ -69,6 +72,8 @@ class Answer:
         self._num_generated = 0
         self._parts: list[Text | ToolCall] = []
         """Of this round."""
+        self._begun = ToolCall("", "", "")
+        """The call that the model writes, or wrote last."""
         self._has_dropped_call = False
         """In this round. The answer is not what the model meant to say: its caller is told that it
         was cut short."""
@@ -124,11 +129,12 @@ class Answer:
                 yield TextArrived(piece)
             elif isinstance(piece, ToolCall):
                 yield ToolCallArrived(self._add_call(piece))
-            elif isinstance(piece, ToolCallStarted) and piece.tool in self.tools:
-                yield msgspec.structs.replace(piece, is_hosted=True)
+            elif isinstance(piece, ToolCallStarted):
+                yield self._begin_call(piece, is_hosted=piece.tool in self.tools or UNSET)
+            elif isinstance(piece, ToolCallDropped):
+                yield from self._drop_call(piece)
             else:
-                self._has_dropped_call |= isinstance(piece, ToolCallDropped)
-                yield piece
+                yield self._add_arguments(piece)
 
     def block(self) -> None:
         """The round was stopped, and so is the answer. What was generated is paid for."""
@@ -165,6 +171,35 @@ class Answer:
                     self._parts[-1] = Text(before + text)
                 case _:
                     self._parts.append(Text(text))
+
+    def _begin_call(
+        self, started: ToolCallStarted, *, is_hosted: bool | UnsetType
+    ) -> ToolCallStarted:
+        call_id, tool = started.call_id, started.tool
+        self._begun = ToolCall(call_id, tool, "", is_partial=True, is_hosted=is_hosted)
+        return msgspec.structs.replace(started, is_hosted=is_hosted)
+
+    def _drop_call(self, dropped: ToolCallDropped) -> Iterator[AnyEvent]:
+        """A call that the model ended but nobody can read is told to the model, if it may have been
+        meant for a tool of ours. With others the answer ends: the caller of the API decides."""
+        is_begun = dropped.call_id is not UNSET
+        is_ours = self._begun.is_hosted if is_begun else bool(self.tools)
+        if dropped.reason == "cut" or not is_ours:
+            self._has_dropped_call = True
+            yield dropped
+            return
+        if not is_begun:
+            started = ToolCallStarted(new_call_id(), read_tool_name(dropped.text))
+            yield self._begin_call(started, is_hosted=True)
+            yield self._add_arguments(ToolArgumentsArrived(started.call_id, dropped.text))
+        yield ToolCallDropped(dropped.reason, call_id=self._begun.call_id)
+        self.calls.append(self._begun)
+        self._parts.append(msgspec.structs.replace(self._begun, arguments="{}"))
+
+    def _add_arguments(self, arrived: ToolArgumentsArrived) -> ToolArgumentsArrived:
+        arguments = self._begun.arguments + arrived.text
+        self._begun = msgspec.structs.replace(self._begun, arguments=arguments)
+        return arrived
 
     def _add_call(self, call: ToolCall) -> ToolCall:
         if call.tool in self.tools:

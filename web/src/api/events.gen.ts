@@ -336,6 +336,7 @@ export interface ToolResult {
 	approval?: Approval;
 	form?: Form;
 	is_untrusted?: boolean;
+	is_invalid?: boolean;
 	sources?: CitedSource[];
 	files?: FileRef[];
 }

@@ -126,6 +126,12 @@ test.each([
 	['asking', say('a1', '', 'c1'), returned('c1', '', ASKED, { status: 'in_progress' }), true],
 	['asking', say('a1', '', 'c1'), returned('c1', '', EXPIRED), false],
 	['failed', say('a1', '', 'c1'), returned('c1', 'No.', { failed: true }), false],
+	[
+		'invalid',
+		say('a1', '', 'c1'),
+		returned('c1', 'Wrong.', { failed: true, is_invalid: true }),
+		false
+	],
 	['done', say('a1', '', 'c1'), returned('c1', '42'), false],
 	[
 		'refused',

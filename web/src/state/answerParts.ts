@@ -21,6 +21,7 @@ export type UseState =
 	| 'running'
 	| 'done'
 	| 'failed'
+	| 'invalid'
 	| 'refused'
 	| 'stopped'
 	| 'interrupted';
@@ -101,6 +102,7 @@ export function findState(use: ToolUse, isRunning: boolean): UseState {
 	}
 	if (message.status !== 'finished_successfully') return isStopped ? 'stopped' : 'interrupted';
 	if (result.approval?.decision === 'refused') return 'refused';
+	if (result.is_invalid === true) return 'invalid';
 	return result.failed ? 'failed' : 'done';
 }
 

@@ -43,6 +43,7 @@ export function describeUse(
 			return { label: calls.asking(tool), summary: '', tone: 'asking' };
 		case 'failed':
 			return { label: calls.failed(tool), summary: getFirstLine(getOutput(use)), tone: 'problem' };
+		case 'invalid':
 		case 'refused':
 		case 'stopped':
 		case 'interrupted':

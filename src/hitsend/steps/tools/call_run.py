@@ -17,7 +17,7 @@ from hitsend.canonical import canonicalize
 from hitsend.context.attachments import read_attached_files
 from hitsend.context.tool_results import shorten_output
 from hitsend.crash import crash_here
-from hitsend.errors import HitsendError, Refused, StoreDown
+from hitsend.errors import HitsendError, StoreDown
 from hitsend.events import (
     AnyEvent,
     ApprovalDecided,
@@ -98,7 +98,6 @@ class CallRun:
         events: EventQueue,
         *,
         parent_id: str | None,
-        refusal: str,
         has_read_strangers: bool,
         written: str,
         time_left_s: float,
@@ -112,7 +111,6 @@ class CallRun:
         self._events = events
         self._emit = events.add
         self._parent_id = parent_id
-        self._refusal = refusal
         self._has_read_strangers = has_read_strangers
         self._written = written
         self._timeout_s = min(tool.timeout_s, max(time_left_s, 0))
@@ -128,8 +126,6 @@ class CallRun:
         return ToolStarted(self.message_id, self._parent_id, self._begun)
 
     async def run(self) -> Outcome:
-        if refusal := self._refusal or self._check_arguments():
-            return self._finish(CallResult(refusal, failed=True))
         if reason := await self._find_reason_to_ask():
             verdict = await self._ask_permission(reason)
             if verdict is None:
@@ -143,13 +139,6 @@ class CallRun:
         took_ms = (time.perf_counter() - began) * 1000
         files, result = await self._keep_files(result)
         return self._finish(await self._clean(result), took_ms, files)
-
-    def _check_arguments(self) -> str:
-        try:
-            self._tool.check(self._call.arguments)
-        except Refused as error:
-            return error.message
-        return ""
 
     async def _clean(self, result: CallResult) -> CallResult:
         """Bounds what is stored, and makes its text canonical like all text."""

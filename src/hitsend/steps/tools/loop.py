@@ -16,6 +16,7 @@ from hitsend.messages import Message, Part, Text, ToolCall, ToolResult
 from hitsend.send import Turn
 from hitsend.services import Services
 from hitsend.steps.tools.call_run import CallRun, EventQueue, Outcome
+from hitsend.steps.tools.invalid_call import REPAIR, RefusedCall, find_problem, refuse_call
 from hitsend.tools import HostedTool
 
 MAX_CALLS = 8
@@ -76,6 +77,8 @@ class ToolLoop:
         self._num_rounds = 0
         self._ms_left = services.settings.tool_time_s * 1000
         self._seen_calls: set[tuple[str, str]] = set()
+        self._is_repair = False
+        """The last round had a call that was not valid: this one may correct it."""
         self._room = ResultRoom(turn.num_window_tokens)
         self._has_read_strangers = has_untrusted(context.messages)
         self._context = context
@@ -98,7 +101,7 @@ class ToolLoop:
         """Runs the calls of the last round, and adds their results to what the model has read."""
         self._num_rounds += 1
         events = EventQueue()
-        runs = [self._begin(call, answer, events) for call in answer.calls]
+        runs = [await self._begin(call, answer, events) for call in answer.calls]
         for run in runs:
             yield run.started_event
         running = asyncio.gather(*(run.run() for run in runs))
@@ -113,35 +116,48 @@ class ToolLoop:
         crash_here("tools-ended")
         self._add_results(answer, results)
 
-    def _begin(self, call: ToolCall, answer: CallingAnswer, events: EventQueue) -> CallRun:
-        run = CallRun(
+    async def _begin(
+        self, call: ToolCall, answer: CallingAnswer, events: EventQueue
+    ) -> CallRun | RefusedCall:
+        run: CallRun | RefusedCall
+        if refused := await self._find_refusal(call, answer):
+            run = RefusedCall(refused, answer.last_id, events)
+        else:
+            run = self._build_run(call, answer, events)
+        self._seen_calls.add((call.tool, call.arguments))
+        answer.last_id = run.message_id
+        return run
+
+    def _build_run(self, call: ToolCall, answer: CallingAnswer, events: EventQueue) -> CallRun:
+        return CallRun(
             call,
             answer.tools[call.tool],
             self._turn,
             self._services,
             events,
             parent_id=answer.last_id,
-            refusal=self._find_refusal(call, answer),
             has_read_strangers=self._has_read_strangers,
             written=self._written,
             time_left_s=self._ms_left / 1000,
         )
-        self._seen_calls.add((call.tool, call.arguments))
-        answer.last_id = run.message_id
-        return run
 
-    def _find_refusal(self, call: ToolCall, answer: CallingAnswer) -> str:
-        if (call.tool, call.arguments) in self._seen_calls:
-            return REPEATED
+    async def _find_refusal(self, call: ToolCall, answer: CallingAnswer) -> ToolResult | None:
+        tool = answer.tools.get(call.tool)
         if self._num_rounds > self._max_rounds or self._ms_left <= 0:
-            return LAST_ROUND
+            return refuse_call(call, tool, LAST_ROUND)
         if answer.calls.index(call) >= MAX_CALLS:
-            return f"Only {MAX_CALLS} calls are possible at once."
-        return ""
+            return refuse_call(call, tool, f"Only {MAX_CALLS} calls are possible at once.")
+        if problem := await find_problem(call, answer.tools):
+            reason = problem if self._is_repair else f"{problem} {REPAIR}"
+            return msgspec.structs.replace(refuse_call(call, tool, reason), is_invalid=True)
+        if (call.tool, call.arguments) in self._seen_calls:
+            return refuse_call(call, tool, REPEATED)
+        return None
 
     def _add_results(self, answer: CallingAnswer, results: Sequence[Outcome]) -> None:
         self._ms_left -= max((one.took_ms for one in results), default=0)
         self.is_waiting = any(one.result is None for one in results)
+        self._note_invalid(results)
         is_last = self._num_rounds >= self._max_rounds or self._ms_left <= 0
         for one in results:
             if one.result is None:
@@ -151,6 +167,14 @@ class ToolLoop:
                 shown = msgspec.structs.replace(shown, output=f"{shown.output}\n{LAST_ROUND}")
             answer.said.append(Message("tool", (shown,), "tool"))
         self._has_read_strangers |= has_untrusted(answer.said)
+
+    def _note_invalid(self, results: Sequence[Outcome]) -> None:
+        """A call that is not valid may be corrected once. Where the correction is not valid either,
+        the model has to answer without it."""
+        has_invalid = any(one.result and one.result.is_invalid for one in results)
+        if has_invalid and self._is_repair:
+            self._max_rounds = min(self._max_rounds, self._num_rounds)
+        self._is_repair = has_invalid
 
 
 def has_untrusted(messages: Sequence[Message]) -> bool:

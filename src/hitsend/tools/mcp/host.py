@@ -8,9 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
+from typing import TYPE_CHECKING, TypeVar
 
 from hitsend.egress import Egress
 from hitsend.errors import HitsendError, Refused, Unavailable
@@ -21,6 +19,7 @@ from hitsend.store.mcp_rows import CallOutcome, McpServer
 from hitsend.store.mcp_tools import UsableTool
 from hitsend.tools.hosted_tool import Call, CallResult, HostedTool
 from hitsend.tools.mcp.addresses import Addresses
+from hitsend.tools.mcp.arguments import check_arguments, decode_arguments
 from hitsend.tools.mcp.connections import COMMAND_CONNECT_S, LIST_S, Connections
 from hitsend.tools.mcp.definitions import full_name
 from hitsend.tools.mcp.http_transport import SessionOver
@@ -55,12 +54,10 @@ class McpHost:
 
     def _build_tool(self, usable: UsableTool) -> HostedTool:
         server, tool = usable
+        name = full_name(server.prefix, tool.name)
         return HostedTool(
-            spec=Tool(
-                full_name(server.prefix, tool.name),
-                tool.description or tool.title or tool.name,
-                tool.schema,
-            ),
+            spec=Tool(name, tool.description or tool.title or tool.name, tool.schema),
+            check=partial(check_arguments, name, tool.schema),
             feature=self.feature(server),
             run=partial(self._run, server.id, tool.name),
             effect="reads" if tool.is_read_only else "writes",
@@ -92,7 +89,7 @@ class McpHost:
     async def _call(
         self, server_id: str, name: str, call: Call, encoded: str, *, is_retry: bool = False
     ) -> CallResult:
-        arguments = _decode_arguments(encoded)
+        arguments = decode_arguments(encoded)
         server, tool = await self._tools.find_usable(server_id, name, call.user_id)
         connection = await self.connections.connect(server, call.user_id)
         _check_tool(server, name, tool.digest, connection.digests.get(name))
@@ -188,10 +185,3 @@ def _check_tool(server: McpServer, name: str, confirmed: str, found: str | None)
             f"The tool {name} of {server.title} has changed. It can be used again when somebody "
             "has looked at it and confirmed it in the settings."
         )
-
-
-def _decode_arguments(encoded: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(encoded or "{}", type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        raise Refused("The arguments have to be a JSON object.", param="arguments") from None

@@ -1,6 +1,7 @@
 """Definitions of tools as strangers write them."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitsend.errors import Refused
+from hitsend.tools.mcp.arguments import check_arguments
 from hitsend.tools.mcp.definitions import (
     MAX_SCHEMA_BYTES,
     NO_ARGUMENTS,
@@ -125,3 +128,19 @@ def test_any_change_changes_the_digest(before: str, after: str) -> None:
 
     assert (digest(before) == digest(after)) == (before == after)
     assert read_definition("a", "", before, {"a": 1}).digest != digest(before)
+
+
+@given(schemas, st.dictionaries(st.text(max_size=8), json_values, max_size=4))
+def test_arguments_are_accepted_or_refused_under_any_schema(
+    schema: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    """Nothing else happens, whatever a server makes up."""
+    definition = read_definition("tool", "", "", schema)
+    with suppress(Refused):
+        check_arguments("tool", definition.schema, msgspec.json.encode(arguments).decode())
+
+
+def test_a_schema_that_is_wrong_itself_refuses_no_call() -> None:
+    schema = {"properties": {"n": {"minimum": "many"}}, "required": "n"}
+    definition = read_definition("tool", "", "", schema)
+    check_arguments("tool", definition.schema, '{"n": 3}')

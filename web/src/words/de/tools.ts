@@ -64,6 +64,7 @@ export const tools: Words['tools'] = {
 		done: (tool) => `„${tool}“ benutzt`,
 		on: (server) => `auf ${server}`,
 		failed: (tool) => `„${tool}“ hat nicht geklappt`,
+		invalid: (tool) => `Ungültiger Aufruf von „${tool}“, nicht ausgeführt`,
 		refused: (tool) => `Du hast „${tool}“ nicht erlaubt`,
 		stopped: (tool) => `Angehalten: „${tool}“`,
 		interrupted: (tool) => `„${tool}“ wurde unterbrochen und nicht wiederholt`,

@@ -76,6 +76,7 @@ export const tools = {
 		done: (tool: string) => `Used “${tool}”`,
 		on: (server: string) => `on ${server}`,
 		failed: (tool: string) => `“${tool}” did not work`,
+		invalid: (tool: string) => `Invalid call of “${tool}”, not run`,
 		refused: (tool: string) => `You did not allow “${tool}”`,
 		stopped: (tool: string) => `Stopped: “${tool}”`,
 		interrupted: (tool: string) => `“${tool}” was interrupted, and not run again`,
