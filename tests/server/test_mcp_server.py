@@ -94,7 +94,7 @@ async def test_conversations_are_found_and_read(world: World, revision: str) -> 
     stream = await ada.send("!script\nBread rises because of yeast.")
     async with connect(world.url, ada.key, revision) as host:
         found = await use(host, "search_conversations", query="yeast")
-        assert found["total"] == 1
+        assert not found["has_more"]
         assert "Bread rises because of yeast." in found["conversations"][0]["snippet"]
         conversation_id = found["conversations"][0]["conversation_id"]
         assert conversation_id == stream.conversation_id
@@ -103,8 +103,28 @@ async def test_conversations_are_found_and_read(world: World, revision: str) -> 
         assert read["messages"][1]["text"] == "Bread rises because of yeast."
         assert await use(host, "search_conversations", query="volcano") == {
             "conversations": [],
-            "total": 0,
+            "has_more": False,
         }
+
+
+async def test_conversations_are_found_by_what_they_are_about_best_first(
+    settings: Settings,
+) -> None:
+    """`words` stands in for the model of meanings: it compares parts of words."""
+    settings = replace(settings, embeddings="words")
+    async with open_world(settings, ScriptedEngine()) as world:
+        ada = await world.someone("ada")
+        wanted = await ada.send("!script\nNoted.\nOur tortoise was born in Zanzibar.")
+        await ada.send("!script\nNoted.\nThe tortoise in the zoo sleeps.")
+        async with connect(world.url, ada.key) as host:
+            question = "Where were the tortoises born?"
+            found = await use(host, "search_conversations", query=question)
+            ids = [one["conversation_id"] for one in found["conversations"]]
+            assert ids[0] == wanted.conversation_id
+            first = await use(host, "search_conversations", query=question, limit=1)
+            assert (len(first["conversations"]), first["has_more"]) == (1, len(ids) > 1)
+            rest = await use(host, "search_conversations", query=question, offset=1)
+            assert [one["conversation_id"] for one in rest["conversations"]] == ids[1:]
 
 
 async def test_a_long_conversation_is_read_from_its_end_backwards(world: World) -> None:
@@ -275,7 +295,7 @@ async def test_what_belongs_to_others_is_not_found(world: World) -> None:
     stream = await ada.send("!script\nMy canary sings.")
     hers = await world.app.services.store.memories.add(ada.user_id, "I have a canary.", "written")
     async with connect(world.url, await full_key(world, eve)) as host:
-        assert (await use(host, "search_conversations", query="canary"))["total"] == 0
+        assert (await use(host, "search_conversations", query="canary"))["conversations"] == []
         assert (await use(host, "list_memories"))["total"] == 0
         for tool, field, known, arguments in (
             ("read_conversation", "conversation_id", stream.conversation_id, {}),
@@ -358,7 +378,7 @@ async def test_limits_of_requests_count_questions(world: World, revision: str) -
     async with connect(world.url, ada.key, revision) as host:
         await use(host, "ask", question="hello")
         assert "Too many requests in a minute" in await refused(host, "ask", question="hello")
-        assert (await use(host, "search_conversations", query="hello"))["total"] == 0
+        assert (await use(host, "search_conversations", query="hello"))["conversations"] == []
 
 
 async def test_quotas_and_the_ledger_count_questions(world: World) -> None:

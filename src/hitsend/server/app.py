@@ -85,6 +85,7 @@ class App:
     prewarm: Prewarm
     autocomplete: Autocomplete
     open_calls: OpenCalls
+    past: ConversationRecall
     code: CodeRunner | None
     """None where Python is turned off."""
     mcp: McpHost | None
@@ -152,6 +153,7 @@ async def open_app(
         background, idle_work = Background(), Background()
         for queue in (background, idle_work):
             await stack.enter_async_context(_run_in_background(queue.run))
+        past = ConversationRecall(store, embedder, index, background)
         prompts = PromptPicker(store)
         toolbox, mcp = Toolbox(), None
         tools: list[HostedTool] = []
@@ -160,7 +162,6 @@ async def open_app(
             mcp = await asyncio.to_thread(open_host, store, settings, egress)
             stack.push_async_callback(mcp.connections.close)
             await stack.enter_async_context(_run_in_background(mcp.connections.close_idle_forever))
-            past = ConversationRecall(store, embedder, index, background)
             tools = [*build_tools(settings, code, egress, past), *more_tools]
             toolbox = Toolbox(tools, [mcp], store.groups)
         safety, encoder = await build_screener(settings, store)
@@ -193,6 +194,7 @@ async def open_app(
             prewarm=prewarm,
             autocomplete=autocomplete,
             open_calls=OpenCalls(settings.max_calls),
+            past=past,
             code=code,
             mcp=mcp,
             missing_features=list_missing(tools) if settings.tool_rounds else (),

@@ -50,12 +50,12 @@ def _write_found(found: Sequence[PastMessage], call: Call, citations: Citations)
     zone = _read_zone(call.time_zone)
     results, sources = list[str](), list[CitedSource]()
     for one in found:
-        title = _shorten(one.title, MAX_TITLE_CHARS) or "Untitled"
+        title = shorten_line(one.title, MAX_TITLE_CHARS) or "Untitled"
         anchor = f"#message/{one.message_id}" if one.message_id else ""
         url = f"/c/{one.conversation_id}{anchor}"
         number = citations.number(call, url)
         day = datetime.fromtimestamp(one.at, zone).date().isoformat()
-        lines = (f"[{number}] {title} ({day})", _shorten(one.text, MAX_TEXT_CHARS))
+        lines = (f"[{number}] {title} ({day})", shorten_line(one.text, MAX_TEXT_CHARS))
         results.append("\n".join(filter(None, lines)))
         sources.append(CitedSource(title, url, number))
     return CallResult("\n\n".join(results), sources=tuple(sources))
@@ -68,6 +68,6 @@ def _read_zone(name: str) -> tzinfo:
         return UTC
 
 
-def _shorten(text: str, max_chars: int) -> str:
+def shorten_line(text: str, max_chars: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"

@@ -115,7 +115,8 @@ def _best(
     overlaps: Mapping[Key, float],
     limit: int,
 ) -> Sequence[PastMessage]:
-    """Judges a message without a similarity by its words. Returns one of each conversation."""
+    """Judges a message without a similarity by its words. Returns one of each conversation: of
+    equals the one that says more than a title, then the newest."""
     scores = {
         key: similarities[key] + WORD_WEIGHT * overlaps[key]
         if key in similarities
@@ -124,7 +125,9 @@ def _best(
     }
     required = {key: MIN_SIMILARITY if key in similarities else MIN_WORD_OVERLAP for key in found}
     enough = (key for key in found if scores[key] >= required[key])
-    ranked: Iterable[Key] = sorted(enough, key=lambda key: (-scores[key], -found[key].at))
+    ranked: Iterable[Key] = sorted(
+        enough, key=lambda key: (-scores[key], not found[key].text, -found[key].at)
+    )
     of_conversation = dict[str, PastMessage]()
     for key in ranked:
         of_conversation.setdefault(key[0], found[key])

@@ -15,17 +15,16 @@ from hitsend.memory.imperatives import remove_imperatives
 from hitsend.server.mcp.ask import ask
 from hitsend.server.mcp.tool import Arguments, McpTool, Result, ToolCall, mcp_tool
 from hitsend.steps.remember import is_secret
-from hitsend.store import Conversation, ConversationItem, Memory, MessageRow
+from hitsend.store import Conversation, Memory, MessageRow, PastMessage
 from hitsend.store.memories import MAX_CHARS, MAX_LISTED
+from hitsend.tools.search_conversations import MAX_TEXT_CHARS, shorten_line
 from hitsend.wire.send import UUID
 
 MAX_QUERY_CHARS = 200
 MAX_ITEMS = 50
-MAX_OFFSET = 1_000_000
+MAX_FOUND = 200
 MAX_READ_CHARS = 20_000
 """Of a conversation, in one call: a model has to read it."""
-MARKS = str.maketrans("", "", "\x02\x03")
-"""They surround the matches in a snippet."""
 
 Id = Annotated[str, Meta(max_length=100)]
 Query = Annotated[str, Meta(max_length=MAX_QUERY_CHARS)]
@@ -39,45 +38,45 @@ class Search(Arguments, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=MAX_QUERY_CHARS,
-            description="Words that all have to occur, in any order. The last may be incomplete.",
+            description="What it was about, in words or as a question.",
         ),
     ]
     limit: Limit = 10
-    offset: Annotated[int, Meta(ge=0, le=MAX_OFFSET, description="How many to skip.")] = 0
+    offset: Annotated[int, Meta(ge=0, le=MAX_FOUND, description="How many to skip.")] = 0
 
 
 class FoundConversation(msgspec.Struct, frozen=True):
     conversation_id: str
     title: str
-    updated_at: str
+    said_at: str
     snippet: str
-    """Around the newest match. Empty if only the title matches."""
+    """Of the message that fits best. Empty if only the title fits."""
 
 
 class FoundConversations(Result, frozen=True, kw_only=True):
     conversations: tuple[FoundConversation, ...]
-    total: int
+    has_more: bool
 
     def describe(self) -> str:
         if not self.conversations:
-            return "No conversation contains these words."
+            return "No conversation is about that."
         lines = (
-            f"- {one.title or 'Untitled'} ({one.updated_at[:10]}, id {one.conversation_id})"
+            f"- {one.title or 'Untitled'} ({one.said_at[:10]}, id {one.conversation_id})"
             + (f": {one.snippet}" if one.snippet else "")
             for one in self.conversations
         )
-        return "\n".join((f"{self.total} found, newest first:", *lines))
+        more = ("(There are more: search again with `offset`.)",) if self.has_more else ()
+        return "\n".join(("Found, best first:", *lines, *more))
 
 
 @mcp_tool("read", title="Search conversations")
 async def search_conversations(asked: ToolCall, given: Search) -> FoundConversations:
-    """Search the titles and messages of the person's conversations in hitsend by words. Returns the
-    newest first, each with a snippet and its id for read_conversation."""
-    call = asked.call
-    page = await call.app.services.store.conversations.search(
-        call.user_id, given.query, offset=given.offset, limit=given.limit
-    )
-    return FoundConversations(conversations=tuple(map(_found, page.items)), total=page.total)
+    """Search the person's conversations in hitsend by words and by meaning. Returns the best first,
+    each with a snippet and its id for read_conversation."""
+    call, end = asked.call, given.offset + given.limit
+    found = await call.app.past.find(call.user_id, None, given.query, except_id="", limit=end + 1)
+    shown = tuple(map(_found, found[given.offset : end]))
+    return FoundConversations(conversations=shown, has_more=len(found) > end)
 
 
 class Read(Arguments, frozen=True, kw_only=True):
@@ -241,9 +240,9 @@ TOOLS: tuple[McpTool, ...] = (
 )
 
 
-def _found(item: ConversationItem) -> FoundConversation:
-    snippet = item.found.snippet.translate(MARKS) if item.found else ""
-    return FoundConversation(item.id, item.title, _iso_time(item.updated_at), snippet)
+def _found(message: PastMessage) -> FoundConversation:
+    snippet = shorten_line(message.text, MAX_TEXT_CHARS)
+    return FoundConversation(message.conversation_id, message.title, _iso_time(message.at), snippet)
 
 
 def _read_end(conversation: Conversation, before: str | None) -> ReadConversation:
