@@ -83,8 +83,31 @@ class Reply:
     """One message of a model."""
 
     calls: tuple[Call, ...]
+    """Those that the server recognised."""
     text: str = ""
     is_cut: bool = False
+
+    @property
+    def as_written(self) -> "Reply":
+        """The same with the calls that stand in the text, as a host that looks for them has it."""
+        if self.calls:
+            return self
+        return Reply(tuple(find_written_calls(self.text)), self.text, self.is_cut)
+
+
+CALL_BEGINS = re.compile(r'\{\s*"name"\s*:\s*"([^"]+)"\s*,\s*"(?:arguments|parameters)"\s*:\s*')
+
+
+def find_written_calls(text: str) -> Iterator[Call]:
+    """Yields the calls that are written as JSON: fenced, bare or between tags of any kind. One that
+    is malformed or cut has no arguments."""
+    decoder = json.JSONDecoder(strict=False)
+    for begun in CALL_BEGINS.finditer(text):
+        try:
+            arguments, _ = decoder.raw_decode(text, begun.end())
+        except ValueError:
+            arguments = {}
+        yield Call(begun[1], arguments if isinstance(arguments, dict) else {})
 
 
 def read_tools() -> dict[str, BenchTool]:
@@ -257,6 +280,8 @@ class Row:
     kind: Kind
     ask: str
     problem: str
+    problem_as_written: str
+    """Counts calls that the server did not recognise, too."""
     calls: tuple[tuple[str, ...], ...]
     """Of each round, as the model wrote them."""
     num_prompt_tokens: int
@@ -273,32 +298,40 @@ async def ask(side: Side, prompt: BenchPrompt, tools: Tools) -> Row:
     num_prompt_tokens = 0
     while True:
         num_max_tokens = NUM_NONE_TOKENS if prompt.kind == "none" else NUM_MAX_TOKENS
-        reply, message, num_prompt_tokens = await complete(
-            side.target, messages, tools, num_max_tokens
-        )
+        reply, num_prompt_tokens = await complete(side.target, messages, tools, num_max_tokens)
         replies.append(reply)
-        is_over = len(replies) > len(prompt.results) or find_problem(prompt, replies, tools)
+        written = [one.as_written for one in replies]
+        is_over = len(replies) > len(prompt.results) or find_problem(prompt, written, tools)
         if is_over:
             break
-        messages.append(message)
-        messages += [
-            {"role": "tool", "tool_call_id": call["id"], "content": prompt.results[0]}
-            for call in message["tool_calls"]
-        ]
+        messages += build_round(written[-1].calls, prompt.results[0])
     return Row(
         side.name,
         prompt.kind,
         prompt.ask,
         find_problem(prompt, replies, tools),
-        tuple(tuple(f"{one.tool} {json.dumps(one.arguments)}" for one in r.calls) for r in replies),
+        find_problem(prompt, written, tools),
+        tuple(tuple(f"{one.tool} {json.dumps(one.arguments)}" for one in r.calls) for r in written),
         num_prompt_tokens,
         round(time.perf_counter() - started_at, 1),
     )
 
 
+def build_round(calls: Sequence[Call], result: str) -> Iterator[dict[str, Any]]:
+    """Yields the messages of a round: the calls, each with the result."""
+    functions = [{"name": one.tool, "arguments": json.dumps(one.arguments)} for one in calls]
+    listed = [
+        {"id": f"call_{n}", "type": "function", "function": function}
+        for n, function in enumerate(functions)
+    ]
+    yield {"role": "assistant", "content": "", "tool_calls": listed}
+    for call in listed:
+        yield {"role": "tool", "tool_call_id": call["id"], "content": result}
+
+
 async def complete(
     target: Target, messages: Sequence[dict[str, Any]], tools: Tools, num_max_tokens: int
-) -> tuple[Reply, dict[str, Any], int]:
+) -> tuple[Reply, int]:
     body = {
         "model": target.model,
         "messages": messages,
@@ -312,7 +345,7 @@ async def complete(
     calls = tuple(map(_read_call, message.get("tool_calls") or ()))
     is_cut = done["choices"][0]["finish_reason"] == "length"
     reply = Reply(calls, message.get("content") or "", is_cut)
-    return reply, message, done["usage"]["prompt_tokens"]
+    return reply, done["usage"]["prompt_tokens"]
 
 
 def _read_call(call: dict[str, Any]) -> Call:
@@ -331,9 +364,8 @@ async def ask_all(
     async def ask_one(prompt: BenchPrompt) -> Row:
         async with gate:
             row = await ask(side, prompt, tools)
-        print(
-            f"{side.name:8} {row.seconds:>5} s  {row.problem or 'right':22} {row.ask}", flush=True
-        )
+        told = f"{row.problem or 'right':22} {row.problem_as_written or 'right':22} {row.ask}"
+        print(f"{side.name:8} {row.seconds:>5} s  {told}", flush=True)
         if row.problem:
             print(f"{'':18}{row.calls}", flush=True)
         return row
@@ -354,10 +386,12 @@ def format_side(name: str, rows: Sequence[Row]) -> Iterator[str]:
     yield f"\n{name}: prompts of {num_tokens:,} tokens and more"
     for kind in KINDS:
         num_right, num = count_right(rows, kind)
-        problems = Counter(row.problem for row in rows if row.kind == kind and row.problem)
+        found = [row.problem_as_written for row in rows if row.kind == kind]
+        problems = Counter(one for one in found if one)
         listed = ", ".join(f"{one} {count}" for one, count in problems.most_common())
         if num:
-            yield f"  {TITLES[kind]:>15}  {num_right:>3} of {num:<3} {listed}"
+            written = f"as written {num - sum(problems.values()):>3} of {num:<3}"
+            yield f"  {TITLES[kind]:>15}  {num_right:>3} of {num:<3}  {written}  {listed}"
 
 
 def build_figures(rows: Sequence[Row]) -> Iterator[Figure]:

@@ -69,6 +69,26 @@ def test_a_resource_is_attached_seen_removed_and_sent(ada: Person) -> None:
     expect(ada.page.get_by_text("attached", exact=True).first).to_be_visible()
 
 
+def test_a_resource_with_places_to_fill_in_is_attached(ada: Person) -> None:
+    add_everyday(ada)
+    with attaching(ada) as dialog:
+        dialog.get_by_role("button", name="notes://days/").click()
+        dialog.get_by_role("button", name="Attach", exact=True).click()
+        expect(dialog.get_by_text("This is needed.")).to_be_visible()
+        assert accessibility_problems(ada.page) == []
+        dialog.get_by_label("day", exact=True).fill("1 May")
+        expect(dialog.get_by_label("words (optional)")).to_be_visible()
+        ada.page.keyboard.press("Enter")
+    ada.button("Show of_day · 1 May (Everyday)").click()
+    text = ada.page.get_by_role("dialog", name="of_day · 1 May")
+    expect(text).to_contain_text("On 1 May (all): buy bread.")
+    ada.page.keyboard.press("Escape")
+    ada.say("What do I need?")
+    ada.wait_for_answer()
+    [kept] = ada.stored[0]["metadata"]["attachments"]
+    assert kept["uri"] == "notes://days/1%20May"
+
+
 def test_an_edited_message_keeps_what_was_attached(ada: Person) -> None:
     add_everyday(ada)
     with attaching(ada) as dialog:

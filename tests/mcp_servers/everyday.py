@@ -93,6 +93,11 @@ def build_server(began: asyncio.Event | None = None) -> MCPServer:
         """A long text."""
         return "long " * 50_000
 
+    @server.resource("notes://days/{day}{?words}", mime_type="text/plain")
+    def of_day(day: str, words: str = "all") -> str:
+        """The notes of a day."""
+        return f"On {day} ({words}): buy bread."
+
     @server.prompt()
     def greet(name: str) -> str:
         """Greets somebody."""

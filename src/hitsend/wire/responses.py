@@ -487,11 +487,18 @@ class McpSource(msgspec.Struct, frozen=True, kw_only=True):
     may_have_prompts: bool
 
 
+class McpVariable(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    is_required: bool
+
+
 class McpResource(msgspec.Struct, frozen=True, kw_only=True):
     uri: str
     name: str
     description: str
     media_type: str
+    variables: Sequence[McpVariable] = ()
+    """Those of a template: then `uri` has places to fill in."""
 
 
 class McpPromptArgument(msgspec.Struct, frozen=True, kw_only=True):
@@ -508,6 +515,12 @@ class McpPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpText(msgspec.Struct, frozen=True):
+    text: str
+
+
+class McpResourceText(msgspec.Struct, frozen=True):
+    uri: str
+    """Of what was read: for a template, with its places filled in."""
     text: str
 
 

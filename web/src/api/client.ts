@@ -113,9 +113,12 @@ export class Api extends HttpClient {
 	listToolSources = () => this.requestItems<wire.McpSource>('mcp/sources');
 	listServerResources = (id: string) =>
 		this.requestItems<wire.McpResource>(`${TOOL_SERVERS}/${id}/resources`);
-	readServerResource = async (id: string, uri: string) =>
-		(await this.requestJson<wire.McpText>('POST', `${TOOL_SERVERS}/${id}/resources/read`, { uri }))
-			.text;
+	/** `values` fill in the places of a template. */
+	readServerResource = (id: string, uri: string, values?: Record<string, string>) =>
+		this.requestJson<wire.McpResourceText>('POST', `${TOOL_SERVERS}/${id}/resources/read`, {
+			uri,
+			...(values === undefined ? {} : { values })
+		});
 	listServerPrompts = (id: string) =>
 		this.requestItems<wire.McpPrompt>(`${TOOL_SERVERS}/${id}/prompts`);
 	getServerPrompt = async (

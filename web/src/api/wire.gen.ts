@@ -723,6 +723,12 @@ export interface McpResource {
 	name: string;
 	description: string;
 	media_type: string;
+	variables: McpVariable[];
+}
+
+export interface McpResourceText {
+	uri: string;
+	text: string;
 }
 
 export interface McpServerAdded {
@@ -837,6 +843,11 @@ export interface McpToolItem {
 	changed_schema: string | null;
 	changed_problem: string;
 	changed_digest: string | null;
+}
+
+export interface McpVariable {
+	name: string;
+	is_required: boolean;
 }
 
 export interface Me {

@@ -9,7 +9,7 @@ const source = (id: string, may_have_prompts = true) => ({
 	may_have_resources: true,
 	may_have_prompts
 });
-const NOTES = { uri: 'notes://a', name: 'a', description: '', media_type: '' };
+const NOTES = { uri: 'notes://a', name: 'a', description: '', media_type: '', variables: [] };
 
 test('a server that never answers delays no other', async () => {
 	const sources = new Sources({

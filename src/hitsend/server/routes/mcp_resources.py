@@ -1,11 +1,13 @@
 """Resources of MCP servers, and their prompts: texts that a person adds to a message."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
+from hitsend.errors import Refused
 from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.tool_servers import find_host, find_in_use
 from hitsend.tools.mcp.definitions import clean_line, clean_text
@@ -14,9 +16,14 @@ from hitsend.wire.responses import (
     McpPrompt,
     McpPromptArgument,
     McpResource,
+    McpResourceText,
     McpSource,
     McpText,
+    McpVariable,
 )
+
+if TYPE_CHECKING:
+    import mcp_types as types
 
 Url = Annotated[str, Meta(min_length=1, max_length=2_000)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
@@ -26,6 +33,8 @@ Values = Annotated[dict[Name, Value], Meta(max_length=64)]
 
 class ResourceBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uri: Url
+    values: Values | None = None
+    """For a template: then `uri` has places to fill in."""
 
 
 class PromptBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,17 +67,12 @@ async def list_sources(call: Call) -> Response:
 
 @endpoint("GET", "/backend-api/mcp/servers/{server_id}/resources", Access.SESSION)
 async def list_resources(call: Call) -> Response:
-    """List the resources of an MCP server."""
-    found = await find_host(call).list_resources(await find_in_use(call), call.user_id)
-    items = [
-        McpResource(
-            uri=str(one.uri),
-            name=clean_line(one.title or one.name, 200),
-            description=clean_text(one.description or "", 1_000),
-            media_type=clean_line(one.mime_type or "", 100),
-        )
-        for one in found
-    ]
+    """List the resources of an MCP server, and its templates of resources."""
+    host, server = find_host(call), await find_in_use(call)
+    whole = await host.list_resources(server, call.user_id)
+    templates = await host.list_templates(server, call.user_id)
+    items = [_resource(one, one.uri) for one in whole]
+    items += [item for one in templates if (item := _template(one)) is not None]
     return json_response(Items(items))
 
 
@@ -76,9 +80,37 @@ async def list_resources(call: Call) -> Response:
 async def read_resource(call: Call) -> Response:
     """Read the text of a resource, to attach it to a message."""
     body = await call.read_body(ResourceBody)
-    server = await find_in_use(call)
-    text = await find_host(call).read_resource(server, call.user_id, body.uri)
-    return json_response(McpText(text))
+    server, uri = await find_in_use(call), body.uri
+    if body.values is not None:
+        from hitsend.tools.mcp.resource_templates import fill_template
+
+        uri = fill_template(body.uri, body.values)
+    text = await find_host(call).read_resource(server, call.user_id, uri)
+    return json_response(McpResourceText(uri, text))
+
+
+def _template(template: "types.ResourceTemplate") -> McpResource | None:
+    """Returns None for one that cannot be filled in."""
+    from hitsend.tools.mcp.resource_templates import read_variables
+
+    try:
+        found = read_variables(template.uri_template)
+    except Refused:
+        return None
+    variables = [McpVariable(name=one.name, is_required=one.is_required) for one in found]
+    return _resource(template, template.uri_template, variables)
+
+
+def _resource(
+    one: "types.Resource | types.ResourceTemplate", uri: str, variables: Sequence[McpVariable] = ()
+) -> McpResource:
+    return McpResource(
+        uri=uri,
+        name=clean_line(one.title or one.name, 200),
+        description=clean_text(one.description or "", 1_000),
+        media_type=clean_line(one.mime_type or "", 100),
+        variables=variables,
+    )
 
 
 @endpoint("GET", "/backend-api/mcp/servers/{server_id}/prompts", Access.SESSION)

@@ -26,6 +26,7 @@ from hitsend.tools.mcp.definitions import (
 from hitsend.tools.mcp.elicitation import ActiveCall, build_answer, read_question
 from hitsend.tools.mcp.http_transport import SessionOver
 from hitsend.tools.mcp.listings import KeptListing, ListChanges, Listed, Offers, list_all
+from hitsend.tools.mcp.resource_templates import list_templates
 from hitsend.tools.mcp.server_log import ServerLog
 from hitsend.tools.mcp.watched_transport import WatchedTransport
 
@@ -70,6 +71,7 @@ class Connection:
         self._num_requests = 0
         self._changes = ListChanges(self._take_change)
         self._resources = KeptListing[types.Resource]()
+        self._templates = KeptListing[types.ResourceTemplate]()
         self._prompts = KeptListing[types.Prompt]()
         self.used_at = time.monotonic()
         self.digests: dict[str, str] = {}
@@ -176,6 +178,15 @@ class Connection:
         is_followed = "resources" in self._changes.followed
         return await self._resources.read(fetch, is_followed=is_followed)
 
+    async def list_templates(self, timeout_s: float) -> Sequence[types.ResourceTemplate]:
+        client = self._require_client()
+
+        def fetch() -> Awaitable[Sequence[types.ResourceTemplate]]:
+            return self._ask(list_templates(client, MAX_ITEMS), timeout_s)
+
+        is_followed = "resources" in self._changes.followed
+        return await self._templates.read(fetch, is_followed=is_followed)
+
     async def read_resource(self, uri: str, timeout_s: float) -> types.ReadResourceResult:
         client = self._require_client()
         return await self._ask(client.read_resource(uri, cache_mode="bypass"), timeout_s)
@@ -276,6 +287,7 @@ class Connection:
                 self._on_tools_changed()
             case "resources":
                 self._resources.drop()
+                self._templates.drop()
             case "prompts":
                 self._prompts.drop()
             case _:

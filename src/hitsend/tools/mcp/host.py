@@ -121,6 +121,15 @@ class McpHost:
             return ()
         return await self._use(server, user_id, lambda one: one.list_resources(server.timeout_s))
 
+    async def list_templates(
+        self, server: McpServer, user_id: str
+    ) -> "Sequence[types.ResourceTemplate]":
+        """Resources with places to fill in. A server that said it has none is not connected."""
+        offers = self.connections.find_offers(server.id)
+        if offers is not None and not offers.resources:
+            return ()
+        return await self._use(server, user_id, lambda one: one.list_templates(server.timeout_s))
+
     async def read_resource(self, server: McpServer, user_id: str, uri: str) -> str:
         """Raises Refused for what is no text."""
         read = await self._use(

@@ -19,6 +19,7 @@ export const attachments: typeof en = {
 	noneHere: 'Er hat nichts zum Anhängen.',
 	noneFound: 'Nichts gefunden.',
 	asking: (server) => `${server} wird gefragt`,
+	attach: 'Anhängen',
 	reading: 'Wird gelesen',
 	again: 'Erneut versuchen',
 	prompts: {

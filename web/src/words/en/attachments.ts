@@ -21,6 +21,7 @@ export const attachments = {
 	noneHere: 'It has nothing to attach.',
 	noneFound: 'Nothing found.',
 	asking: (server: string) => `Waiting for ${server}`,
+	attach: 'Attach',
 	reading: 'Reading',
 	again: 'Try again',
 	prompts: {
