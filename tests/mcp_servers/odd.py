@@ -23,6 +23,9 @@ def listed_tools() -> list[dict[str, Any]]:
     if MODE == "hostile":
         return hostile_tools()
     tools = [{"name": name, "description": f"Does {name}.", "inputSchema": TEXT} for name in NAMES]
+    if MODE == "tasks":
+        for tool, support in zip(tools, ("required", "optional"), strict=False):
+            tool["execution"] = {"taskSupport": support}
     if FOLDER is not None and (FOLDER / "echo.txt").exists():
         tools[0]["description"] = (FOLDER / "echo.txt").read_text()
     if FOLDER is not None and (FOLDER / "new.txt").exists():

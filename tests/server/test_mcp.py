@@ -232,6 +232,14 @@ async def test_tools_are_turned_off_and_on(world: World) -> None:
     assert server["feature"] not in [one["name"] for one in features]
 
 
+async def test_a_tool_that_runs_only_as_a_task_says_so_and_is_not_offered(world: World) -> None:
+    ada = await world.someone("ada", "admin")
+    server = await add_odd(ada, "tasks")
+    needs, can = find_tool(server, "echo"), find_tool(server, "vanish")
+    assert needs["problem"] == "It runs only as a background task, which hitsend does not support."
+    assert (needs["is_usable"], can["is_usable"], can["problem"]) == (False, True, "")
+
+
 async def test_a_changed_tool_is_confirmed_by_what_was_looked_at(
     world: World, tmp_path: Path
 ) -> None:

@@ -322,6 +322,7 @@ def _read_tool(tool: types.Tool) -> ToolDefinition:
         tool.description or "",
         tool.input_schema,
         is_read_only_hint=bool(hints and hints.read_only_hint),
+        needs_task=bool(tool.execution and tool.execution.task_support == "required"),
     )
 
 

@@ -30,6 +30,7 @@ MAX_BOUND = 2_000
 """Larger bounds of lengths and counts are left out: a grammar repeats its rules that often."""
 MAX_ENUM = 500
 
+NEEDS_TASK = "It runs only as a background task, which hitsend does not support."
 NO_ARGUMENTS = '{"type":"object","properties":{}}'
 UNSAFE = re.compile(r"[^a-z0-9_-]+", re.IGNORECASE | re.ASCII)
 BOUNDS = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
@@ -62,9 +63,17 @@ class _Unusable(Exception):
 
 
 def read_definition(
-    name: str, title: str, description: str, schema: object, *, is_read_only_hint: bool = False
+    name: str,
+    title: str,
+    description: str,
+    schema: object,
+    *,
+    is_read_only_hint: bool = False,
+    needs_task: bool = False,
 ) -> ToolDefinition:
-    said = msgspec.json.encode((name, title, description, _encodable(schema), is_read_only_hint))
+    """`needs_task`: it can only be run as a task, which the SDK's client cannot."""
+    about = (name, title, description, _encodable(schema), is_read_only_hint)
+    said = msgspec.json.encode((*about, "task") if needs_task else about)
     shown_name = clean_line(name, MAX_NAME_CHARS)
     definition = ToolDefinition(
         name=shown_name,
@@ -76,6 +85,8 @@ def read_definition(
     try:
         if shown_name != name or not name:
             raise _Unusable("Its name is longer than 128 characters or has unusual ones.")
+        if needs_task:
+            raise _Unusable(NEEDS_TASK)
         if len(description) > MAX_DESCRIPTION_CHARS:
             raise _Unusable(f"Its description has {len(description):,} characters.")
         return msgspec.structs.replace(definition, schema=_read_schema(schema))

@@ -11,7 +11,13 @@ from mcp.client import Transport
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
-ITEM_TEXTS = "name", "uri", "title", "description", "mimeType"
+ITEM_TEXTS = "name", "uri", "uriTemplate", "title", "description", "mimeType"
+LISTED = {
+    "resources": ("name", "uri"),
+    "resourceTemplates": ("name", "uriTemplate"),
+    "prompts": ("name",),
+}
+"""What is listed besides tools, and what each item needs."""
 
 
 class WatchedTransport:
@@ -84,7 +90,7 @@ def _clean_listing(message: object) -> None:
     tools = result.get("tools") if isinstance(result, dict) else None
     if isinstance(result, dict) and isinstance(tools, list):
         result["tools"] = [clean for tool in tools if (clean := _clean_tool(tool)) is not None]
-    for name, needed in ("resources", ("name", "uri")), ("prompts", ("name",)):
+    for name, needed in LISTED.items():
         items = result.get(name) if isinstance(result, dict) else None
         if isinstance(result, dict) and isinstance(items, list):
             result[name] = [_clean_item(one) for one in items if _has_texts(one, needed)]
@@ -119,4 +125,7 @@ def _clean_tool(tool: object) -> dict[str, Any] | None:
             kept[key] = tool[key]
     if isinstance(hints := tool.get("annotations"), dict):
         kept["annotations"] = {"readOnlyHint": hints.get("readOnlyHint") is True}
+    execution = tool.get("execution")
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+        kept["execution"] = {"taskSupport": "required"}
     return kept
