@@ -2,6 +2,7 @@
 
 from playwright.sync_api import Locator, Request, expect
 from tests.browser.axe import accessibility_problems
+from tests.browser.test_attachments import add_everyday, attached, attaching
 from tests.browser.world import Person
 
 KEY = "sk-ant-Zk3vQ81bLmN0pRsTuVwXyZ12"
@@ -64,6 +65,27 @@ def test_a_secret_that_was_sent_is_not_asked_about_again(ada: Person) -> None:
     texts = [message["content"]["parts"][0] for message in ada.stored]
     assert texts[0] == f"!script\nfirst {KEY}"
     assert texts[2] == f"!script\nsecond {KEY}"
+
+
+def test_a_secret_in_what_is_attached_is_asked_about_too(ada: Person) -> None:
+    add_everyday(ada)
+    with attaching(ada) as dialog:
+        dialog.get_by_role("button", name="notes://keys").click()
+    bodies = collect_bodies(ada)
+    ada.draft.fill("!script\nok")
+    expect(ada.page.get_by_text("You will be asked before it is sent")).to_be_visible()
+    ada.button("Send").click()
+    expect(question(ada)).to_contain_text("“keys”, which is attached, seems to contain:")
+    expect(question(ada)).to_contain_text("sk-a…yZ12")
+    question(ada).get_by_role("button", name="Keep editing").click()
+    expect(attached(ada)).to_have_count(1)
+    ada.button("Send").click()
+    question(ada).get_by_role("button", name="Remove and send").click()
+    ada.wait_for_answer()
+
+    [kept] = ada.stored[0]["metadata"]["attachments"]
+    assert kept["text"] == "The key is [API key], do not lose it."
+    assert not [body for body in bodies if KEY[:12] in body]
 
 
 def test_an_edited_message_is_asked_about_too(ada: Person) -> None:

@@ -42,8 +42,13 @@ export class Conversation {
 		if (place === undefined || this.isWaiting) return null;
 		return findQuestionOfTool(this.messagesAt(place), this.isAnswering);
 	});
-	/** Whether the draft contains a secret that the person has not chosen to send. */
-	hasSecret = $derived.by(() => this.#sending.findSecrets(this.draft).length > 0);
+	#isSecretAttached = $derived.by(() =>
+		this.attached.items.some(({ text }) => this.#sending.findSecrets(text).length > 0)
+	);
+	/** Whether the draft, or what is attached, has a secret that the person has not chosen to send. */
+	hasSecret = $derived.by(
+		() => this.#isSecretAttached || this.#sending.findSecrets(this.draft).length > 0
+	);
 	canSend = $derived.by(() => this.state === 'open' && !this.isAnswering && this.queued === null);
 
 	#tree = $derived.by(() => {

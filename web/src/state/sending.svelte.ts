@@ -4,7 +4,7 @@
  */
 import type { Api } from '$/api/client';
 import type { Failure, SendBodyAttachment } from '$/api/wire';
-import { findSecrets, type FoundSecret } from '$/safety/secrets';
+import { findSecrets, replaceSecrets, type FoundSecret, type SecretKind } from '$/safety/secrets';
 import type { Attached } from '$/state/attached.svelte';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
@@ -23,14 +23,22 @@ export interface Editing {
 	text: string;
 	/** Why the server refused it. */
 	problem: Failure | null;
+	/** What is attached instead of what the message had. */
+	attachments?: SendBodyAttachment[];
+}
+
+/** What a person sends: their words, and what is attached to them. */
+interface Written {
+	text: string;
+	attachments: SendBodyAttachment[];
 }
 
 /** Asks whether to send a message with secrets in it. */
 export interface SecretQuestion {
-	text: string;
-	secrets: FoundSecret[];
-	/** Sends this text instead, or nothing. Text that is sent unchanged is not asked about again. */
-	answer: (text: string | null) => Promise<void>;
+	/** `title` is that of an attachment, or null for what the person wrote. */
+	found: { title: string | null; secrets: FoundSecret[] }[];
+	/** What is sent as it is, is not asked about again. `replace` says what to put in each place. */
+	answer: (choice: 'send' | 'back' | { replace: (kind: SecretKind) => string }) => Promise<void>;
 }
 
 type ShownConversation = Pick<
@@ -83,10 +91,13 @@ export class Sending {
 	async send(options: SendOptions): Promise<void> {
 		const { text } = this.#draft;
 		if (text.trim() === '' || !this.#shown.canSend) return;
-		const secrets = this.findSecrets(text);
-		if (secrets.length > 0) {
-			const setText = (text: string) => (this.#draft.text = text);
-			return this.#ask(text, secrets, setText, () => this.send(options));
+		const written = { text, attachments: this.#attached.items };
+		if (this.#hasSecret(written)) {
+			return this.#ask(written, ({ text, attachments }) => {
+				this.#draft.text = text;
+				this.#attached.add(...attachments);
+				return this.send(options);
+			});
 		}
 		const attachments = this.#attached.take();
 		const outgoing = this.#compose(text, getLeafId(this.#shown.path), options, attachments);
@@ -98,13 +109,14 @@ export class Sending {
 	async edit(options: SendOptions): Promise<void> {
 		if (this.editing === null || this.editing.text.trim() === '' || !this.#shown.canSend) return;
 		const { id, text } = this.editing;
-		const secrets = this.findSecrets(text);
-		if (secrets.length > 0) {
-			const setText = (text: string) => (this.editing = { id, text, problem: null });
-			return this.#ask(text, secrets, setText, () => this.edit(options));
+		const attachments = this.editing.attachments ?? this.#attachmentsOf(id);
+		if (this.#hasSecret({ text, attachments })) {
+			return this.#ask({ text, attachments }, (chosen) => {
+				this.editing = { id, problem: null, ...chosen };
+				return this.edit(options);
+			});
 		}
 		this.editing = null;
-		const attachments = this.#attachmentsOf(id);
 		await this.#deliver({
 			...this.#compose(text, this.#shown.getParentId(id), options, attachments),
 			edits: id
@@ -149,20 +161,31 @@ export class Sending {
 		return isShown;
 	}
 
-	#ask(
-		text: string,
-		secrets: FoundSecret[],
-		setText: (text: string) => void,
-		send: () => Promise<void>
-	): void {
-		const answer = async (chosen: string | null) => {
+	#hasSecret({ text, attachments }: Written): boolean {
+		return [text, ...attachments.map((one) => one.text)].some(
+			(one) => this.findSecrets(one).length > 0
+		);
+	}
+
+	/** `send` gets what the person chose to send. */
+	#ask(written: Written, send: (chosen: Written) => Promise<void>): void {
+		const found = [{ title: null, text: written.text }, ...written.attachments]
+			.map(({ title, text }) => ({ title, secrets: this.findSecrets(text) }))
+			.filter(({ secrets }) => secrets.length > 0);
+		const answer: SecretQuestion['answer'] = async (choice) => {
 			this.secretQuestion = null;
-			if (chosen === null) return;
-			if (chosen === text) secrets.forEach((secret) => this.#allowed.add(secret.text));
-			setText(chosen);
-			await send();
+			if (choice === 'back') return;
+			if (choice !== 'send') return send(this.#replaceSecrets(written, choice.replace));
+			for (const { secrets } of found) secrets.forEach(({ text }) => this.#allowed.add(text));
+			await send(written);
 		};
-		this.secretQuestion = { text, secrets, answer };
+		this.secretQuestion = { found, answer };
+	}
+
+	#replaceSecrets(written: Written, describe: (kind: SecretKind) => string): Written {
+		const replace = (text: string) => replaceSecrets(text, this.findSecrets(text), describe);
+		const attachments = written.attachments.map((one) => ({ ...one, text: replace(one.text) }));
+		return { text: replace(written.text), attachments };
 	}
 
 	async #deliver(outgoing: OutgoingMessage): Promise<void> {
@@ -210,7 +233,8 @@ export class Sending {
 	#restore(outgoing: OutgoingMessage, failure: Failure | null): void {
 		this.#unsent = outgoing;
 		if (outgoing.edits !== null && this.editing === null && this.#shown.reveal(outgoing.edits)) {
-			this.editing = { id: outgoing.edits, text: outgoing.text, problem: failure };
+			const { edits: id, text, attachments = [] } = outgoing;
+			this.editing = { id, text, problem: failure, attachments };
 		} else {
 			this.#liveTurn.problem = failure;
 			this.#draft.restore(outgoing.text);

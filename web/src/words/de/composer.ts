@@ -41,6 +41,7 @@ export const composer: Words['composer'] = {
 		hint: 'Das sieht nach einem Geheimnis aus. Vor dem Senden wird nachgefragt.',
 		title: 'Dieses Geheimnis senden?',
 		found: 'Deine Nachricht scheint zu enthalten:',
+		foundIn: (title) => `„${title}“, das angehängt ist, scheint zu enthalten:`,
 		detail: 'Es würde in diesem Gespräch gespeichert und vom Modell gelesen.',
 		back: 'Weiter bearbeiten',
 		send: 'Trotzdem senden',

@@ -46,6 +46,7 @@ export const composer = {
 		hint: 'This looks like it contains a secret. You will be asked before it is sent.',
 		title: 'Send this secret?',
 		found: 'Your message seems to contain:',
+		foundIn: (title: string) => `“${title}”, which is attached, seems to contain:`,
 		detail: 'It would be saved in this conversation and read by the model.',
 		back: 'Keep editing',
 		send: 'Send anyway',
