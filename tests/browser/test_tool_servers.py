@@ -31,12 +31,19 @@ def server(server: Server) -> Server:
 
 
 def open_servers(person: Person) -> Locator:
-    return person.open_settings("Tool servers")
+    settings = person.open_settings("Tools")
+    return settings.get_by_role("region", name="Tool servers")
+
+
+def begin_adding(person: Person) -> Locator:
+    servers = open_servers(person)
+    servers.get_by_role("button", name="Add a server").click()
+    return servers
 
 
 def add_program(person: Person, *arguments: str) -> Locator:
     """Returns the settings, in which the server is open."""
-    settings = open_servers(person)
+    settings = begin_adding(person)
     settings.get_by_role("radio", name="A program here").check()
     settings.get_by_label("Name").fill("Odd")
     words = (sys.executable, str(ODD), *arguments)
@@ -93,7 +100,7 @@ def test_a_changed_tool_is_looked_at_and_confirmed(ada: Person, tmp_path: Path) 
 
 
 def test_a_server_that_fails_says_why_on_its_own_line(ada: Person) -> None:
-    settings = open_servers(ada)
+    settings = begin_adding(ada)
     settings.get_by_role("radio", name="A program here").check()
     settings.get_by_role("button", name="Add server").click()
     expect(settings.get_by_label("Name")).to_have_accessible_description(
@@ -111,7 +118,7 @@ def test_a_server_that_fails_says_why_on_its_own_line(ada: Person) -> None:
 
 
 def test_a_member_adds_a_server_for_themselves_only(bob: Person) -> None:
-    settings = open_servers(bob)
+    settings = begin_adding(bob)
     expect(settings.get_by_role("radio", name="A program here")).to_be_hidden()
     expect(settings.get_by_role("radio", name="Everyone")).to_be_hidden()
     settings.get_by_label("Name").fill("Home")
@@ -122,7 +129,7 @@ def test_a_member_adds_a_server_for_themselves_only(bob: Person) -> None:
 
 def test_a_person_signs_in_at_a_server(ada: Person) -> None:
     with signing_in() as url:
-        settings = open_servers(ada)
+        settings = begin_adding(ada)
         settings.get_by_label("Name").fill("Town")
         settings.get_by_label("Address", exact=True).fill(f"{url}/mcp")
         settings.get_by_role("radio", name="Everyone").check()

@@ -122,7 +122,6 @@ const SECTIONS = [
 	'profile',
 	'memory',
 	'tools',
-	'servers',
 	'usage',
 	'shares',
 	'data'

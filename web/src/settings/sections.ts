@@ -9,7 +9,6 @@ export type Section =
 	| 'profile'
 	| 'memory'
 	| 'tools'
-	| 'servers'
 	| 'usage'
 	| 'shares'
 	| 'data'
@@ -37,7 +36,6 @@ export const PERSONAL: Entry[] = [
 	{ name: 'profile', icon: 'edit' },
 	{ name: 'memory', icon: 'bulb' },
 	{ name: 'tools', icon: 'tools' },
-	{ name: 'servers', icon: 'plug' },
 	{ name: 'usage', icon: 'chart' },
 	{ name: 'shares', icon: 'link' },
 	{ name: 'data', icon: 'download' }

@@ -92,3 +92,15 @@ test('a call that nobody can decide any more was not run', () => {
 test('a long line is cut', () => {
 	expect(describeUse(useOf('read', 'x'.repeat(5_000)), false, false, en).summary).toHaveLength(160);
 });
+
+test.each([
+	['| city | rain |\n|---|---|\n| Oslo | 3 |\n| Rome | 0 |', '2 rows: city, rain'],
+	['[{"city": "Oslo", "rain": 3}]', '1 row: city, rain'],
+	['{\n  "city": "Oslo",\n  "hours": [1, 2]\n}', 'city: Oslo, hours: …'],
+	['["Oslo", "Rome"]', 'Oslo, Rome'],
+	['# Weather\nIt rains.', 'Weather'],
+	['```\nIt rains.\n```', 'It rains.'],
+	['[1] A page, and not JSON', '[1] A page, and not JSON']
+])('the result %j is told in a line that can be read', (output, summary) => {
+	expect(describeUse(useOf('find', output), false, false, en).summary).toBe(summary);
+});

@@ -1,6 +1,7 @@
 /** Describes the call of a tool in one line: what is done, and what came of it. */
 import { findState, getOutput, getResult, type ToolUse, type UseState } from '$/state/answerParts';
 import { readable } from '$/state/featureNames';
+import { splitResult } from '$/tools/resultParts';
 import type { Words } from '$/words/words';
 
 export interface UseLine {
@@ -53,16 +54,44 @@ export function describeUse(
 	}
 }
 
-/** A page or a search is told by its sources, all else by its first line. */
+/** A page or a search is told by its sources, a table by its size, all else by its first line. */
 function summarise(use: ToolUse, t: Words): string {
 	const sources = getResult(use)?.sources ?? [];
-	return sources.length > 0 ? t.tools.calls.sources(sources.length) : getFirstLine(getOutput(use));
+	if (sources.length > 0) return t.tools.calls.sources(sources.length);
+	const output = getOutput(use);
+	const first = splitResult(output)[0];
+	if (first?.kind === 'table') {
+		return t.tools.calls
+			.table(first.rows.length, first.head.join(', '))
+			.slice(0, MAX_SUMMARY_CHARS);
+	}
+	return describeJson(output) ?? getFirstLine(first?.text ?? '');
 }
 
 const MAX_SUMMARY_CHARS = 160;
+const MAX_JSON_CHARS = 10_000;
+/** Of Markdown: a heading, a quote, an item of a list, a fence. */
+const LINE_MARKS = /^(?:#{1,6}\s+|>\s+|[-*]\s+|`{3,}.*$)/;
+
+/** An object by its fields, a list by its items; null for what is neither. */
+function describeJson(output: string): string | null {
+	if (output.length > MAX_JSON_CHARS || !/^\s*[[{]/.test(output)) return null;
+	try {
+		const entries = Object.entries(JSON.parse(output) as object);
+		const isList = output.trimStart().startsWith('[');
+		const told = entries.map(([name, value]) => (isList ? '' : `${name}: `) + toShort(value));
+		return told.join(', ').slice(0, MAX_SUMMARY_CHARS);
+	} catch {
+		return null;
+	}
+}
+
+const toShort = (value: unknown): string =>
+	typeof value === 'object' && value !== null ? '…' : String(value);
 
 function getFirstLine(text: string): string {
-	return splitLines(text.slice(0, 1_000))[0]?.slice(0, MAX_SUMMARY_CHARS) ?? '';
+	const lines = splitLines(text.slice(0, 1_000)).map((line) => line.replace(LINE_MARKS, ''));
+	return lines.find((line) => line !== '')?.slice(0, MAX_SUMMARY_CHARS) ?? '';
 }
 
 function getLastLine(text: string): string {

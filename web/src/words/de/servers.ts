@@ -4,8 +4,9 @@ import type { ServerWords } from '$/words/servers';
 const count = (num: number, one: string, several: string) => `${num} ${num === 1 ? one : several}`;
 
 export const servers: ServerWords = {
+	title: 'Werkzeug-Server',
 	about:
-		'Server geben dem Modell weitere Werkzeuge, über das Model Context Protocol (MCP). Bevor ein Werkzeug etwas ändert, wirst du gefragt.',
+		'Weitere Werkzeuge von anderen Servern (MCP), etwa für Dateien, Kalender oder Tickets. Bevor eines etwas ändert, wirst du gefragt.',
 	none: 'Es gibt noch keine Server.',
 	cannotAdd: 'Hier fügen nur Administratoren Server hinzu.',
 	callback: {

@@ -16,7 +16,6 @@ export const settings: Words['settings'] = {
 		profile: 'Über dich',
 		memory: 'Gedächtnis',
 		tools: 'Werkzeuge',
-		servers: 'Werkzeug-Server',
 		usage: 'Verbrauch',
 		shares: 'Geteilte Links',
 		data: 'Daten',

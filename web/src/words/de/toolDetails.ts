@@ -99,7 +99,7 @@ export const toolDetails: typeof en = {
 			revokeLabel: (tool) => `${tool} widerrufen: Es fragt wieder`
 		},
 		offered: {
-			title: 'Werkzeuge auf diesem Server',
+			title: 'Eingebaute Werkzeuge',
 			about:
 				'Du schaltest sie für ein Gespräch mit dem Werkzeugknopf neben dem Nachrichtenfeld ein.',
 			none: 'Es gibt noch keine.',

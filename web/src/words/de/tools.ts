@@ -70,6 +70,7 @@ export const tools: Words['tools'] = {
 		interrupted: (tool) => `„${tool}“ wurde unterbrochen und nicht wiederholt`,
 		undecided: (tool) => `„${tool}“ wurde nicht ausgeführt: Du hast nicht entschieden`,
 		asking: (tool) => `Wartet auf dich: „${tool}“`,
+		table: (rows, columns) => `${rows === 1 ? '1 Zeile' : `${whole(rows)} Zeilen`}: ${columns}`,
 		sources: (count) => (count === 1 ? '1 Quelle' : `${whole(count)} Quellen`)
 	},
 	announce: {

@@ -2,8 +2,9 @@
 const count = (num: number, one: string, several: string) => `${num} ${num === 1 ? one : several}`;
 
 export const servers = {
+	title: 'Tool servers',
 	about:
-		'Servers give the model more tools, over the Model Context Protocol (MCP). You are asked before a tool changes something.',
+		'Add tools from other servers (MCP), for files, calendars or issues. You are asked before one of them changes something.',
 	none: 'There are no servers yet.',
 	cannotAdd: 'Only administrators add servers here.',
 	callback: {

@@ -15,7 +15,6 @@ export const settings = {
 		profile: 'About you',
 		memory: 'Memory',
 		tools: 'Tools',
-		servers: 'Tool servers',
 		usage: 'Usage',
 		shares: 'Shared links',
 		data: 'Data',

@@ -99,7 +99,7 @@ export const toolDetails = {
 			revokeLabel: (tool: string) => `Revoke ${tool}: it asks again`
 		},
 		offered: {
-			title: 'Tools on this server',
+			title: 'Built-in tools',
 			about: 'You turn them on for a conversation with the tools button beside the message field.',
 			none: 'There are none yet.',
 			effects: {

@@ -82,6 +82,8 @@ export const tools = {
 		interrupted: (tool: string) => `“${tool}” was interrupted, and not run again`,
 		undecided: (tool: string) => `“${tool}” was not run: you did not decide`,
 		asking: (tool: string) => `Waiting for you: “${tool}”`,
+		table: (rows: number, columns: string) =>
+			`${rows === 1 ? '1 row' : `${whole(rows)} rows`}: ${columns}`,
 		sources: (count: number) => (count === 1 ? '1 source' : `${whole(count)} sources`)
 	},
 	announce: {
