@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
+from hitsend.safety.policy import Screening
 from hitsend.safety.redaction import Redaction
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
@@ -125,6 +126,8 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", tag_field="kind
     and the output says why."""
     sources: tuple[CitedSource, ...] | UnsetType = UNSET
     files: tuple[FileRef, ...] | UnsetType = UNSET
+    safety: Screening | UnsetType = UNSET
+    """Set if the safety checks found something in what strangers wrote."""
 
 
 class Attachment(msgspec.Struct, frozen=True, tag="attachment", tag_field="kind"):

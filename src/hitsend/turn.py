@@ -76,7 +76,7 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
     answer = Answer(turn, num_granted, tools, context.undecided)
     loop = ToolLoop(turn, context, services)
     guard = Guard(services.safety, screened.policy, is_doubtful=screened.is_doubtful)
-    async with aclosing(Afterword(turn, services)) as afterword:
+    async with aclosing(Afterword(turn, services, guard.may_show)) as afterword:
         while True:
             if answer.calls:
                 async with aclosing(loop.run(answer)) as events:
@@ -85,7 +85,7 @@ async def run_turn(send: Send, services: Services) -> AsyncGenerator[AnyEvent, N
                 if loop.is_over:
                     break
                 notes = replace(notes, seen=context.seen, rounds=answer.said)
-                _, prompt = await fit_context(turn, services, tools, notes, context.cut)
+                context, prompt = await fit_context(turn, services, tools, notes, context.cut)
             yield answer.begin_round()
             generated = generate(answer, prompt, services.engine)
             async with aclosing(guard.watch(generated, context)) as events:

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 JOURNEY = (ROOT / "docs" / "journey.md").read_text()
 SOURCES = ROOT / "src" / "hitsend"
-MAX_FUNCTIONS, MAX_FILES = 40, 20
+MAX_FUNCTIONS, MAX_FILES = 42, 22
 LINE = re.compile(r"^[ \d]\d?[\w, ]*? {2,}(?P<file>[\w/]+\.py) +(?P<functions>.+)$")
 
 
@@ -53,7 +53,7 @@ def test_the_path_is_short_and_counted() -> None:
 def test_each_step_has_its_number_in_the_code() -> None:
     headings = re.findall(r"^## (\d+)\. .*?: (.+)$", JOURNEY, re.MULTILINE)
     told = {number: re.findall(r"`([\w/.]+)`", modules) for number, modules in headings}
-    assert list(told) == [str(number) for number in range(1, 12)]
+    assert list(told) == [str(number) for number in range(1, 14)]
     numbered = [
         (number, path.relative_to(SOURCES).as_posix())
         for path in SOURCES.rglob("*.py")

@@ -1,4 +1,4 @@
-"""Step 4, context: what the model sees. Instructions, profile, history, notes and the question.
+"""Step 5, context: what the model sees. Instructions, profile, history, notes and the question.
 
 Notes (memories, recalled exchanges, summaries) stand in front of the question they were found for,
 and stay there; `context/window.py` says why. Tokens are not counted here: a context that does not

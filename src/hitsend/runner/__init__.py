@@ -1,4 +1,4 @@
-"""Step 9, store and show: runs turns, stores their events, and lets others follow them.
+"""Step 11, store and show: runs turns, stores their events, and lets others follow them.
 
     TurnTask (runs one turn) -> Committer (stores the events of all turns) -> TurnLog (shows them)
 

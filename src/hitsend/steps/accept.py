@@ -1,4 +1,4 @@
-"""Step 6, accept: the message, its turn and an empty answer are stored in one transaction. From
+"""Step 7, accept: the message, its turn and an empty answer are stored in one transaction. From
 here on nothing is lost."""
 
 from hitsend.crash import crash_here

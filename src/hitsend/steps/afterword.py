@@ -1,4 +1,4 @@
-"""Step 11, afterword: asks the model for a better title than the first words of the conversation,
+"""Step 13, afterword: asks the model for a better title than the first words of the conversation,
 and whether the person stated a fact worth remembering.
 
 Where the engine has room, the title is written beside the answer; one that does not fit the answer
@@ -30,8 +30,11 @@ Generate: TypeAlias = Callable[[Prompt, Sampling], Awaitable[str]]
 
 
 class Afterword:
-    def __init__(self, turn: Turn, services: Services) -> None:
+    def __init__(
+        self, turn: Turn, services: Services, may_show: Callable[[str], Awaitable[bool]]
+    ) -> None:
         self._turn = turn
+        self._may_show = may_show
         self._store = services.store
         self._engine = services.engine
         self._prompts = services.prompts
@@ -95,7 +98,8 @@ class Afterword:
             async with asyncio.timeout(TIMEOUT_S):
                 question = _cut(self._turn.send.text, NUM_QUESTION_CHARS)
                 written = await self._ask("title", {"question": question}, generate)
-                return written if await self._is_unnamed() else ""
+                is_wanted = await self._is_unnamed() and await self._may_show(written)
+                return written if is_wanted else ""
         except (TimeoutError, Preempted, HitsendError):
             return ""
 

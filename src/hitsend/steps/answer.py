@@ -1,4 +1,4 @@
-"""Step 7, answer: the model generates tokens, which become text and tool calls as they come."""
+"""Step 8, answer: the model generates tokens, which become text and tool calls as they come."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""Step 5, encode: the context in the model's own tokens, and whether they fit its window with an
+"""Step 6, encode: the context in the model's own tokens, and whether they fit its window with an
 answer."""
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Step 8, guard: the safety checks read the answer before anybody is shown it.
+"""Step 9, guard: the safety checks read the answer before anybody is shown it.
 
 Texts wait in a queue until they have passed. A calm answer runs on a few words behind the model;
 one that raises suspicion is held back to the end of each sentence, which the classifier judges.
@@ -33,6 +33,13 @@ class Guard:
         self._screener = screener if policy.watches_answers else None
         self._policy = policy
         self._is_doubtful = is_doubtful or policy.holds_sentences
+
+    async def may_show(self, text: str) -> bool:
+        """For a short text of a model, such as a title."""
+        if self._screener is None:
+            return True
+        found = await self._screener.judge_answer(text, self._policy)
+        return found.outcome != "block"
 
     async def watch(
         self, events: AsyncGenerator[AnyEvent, None], context: Context

@@ -1,4 +1,4 @@
-"""Step 3, remember: does the person ask to remember or forget something?
+"""Step 4, remember: does the person ask to remember or forget something?
 
 The request is read before the prompt is built, so that the model knows of it, and carried out once
 the message is accepted. Plain requests are understood without a model; for unclear ones the model

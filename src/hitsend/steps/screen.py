@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from hitsend.context.attachments import find_files
 from hitsend.context.notes import Note
 from hitsend.events import (
     AnswerFinished,
@@ -90,7 +91,7 @@ async def screen(turn: Turn, services: Services) -> Screened:
     judge = None
     route: Route = "api" if turn.is_api else "chat"
     found = [await safety.screen_prompt(text, policy, route, judge) for text in texts]
-    documents = [one.text for one in send.attachments or ()]
+    documents = [*find_files(texts[:1]).values(), *(one.text for one in send.attachments or ())]
     found += [await safety.screen_document(text, policy) for text in documents]
     screening = _merge(found, turn, versioned.version)
     if screening.outcome == "block" and await services.store.reviews.is_allowed(

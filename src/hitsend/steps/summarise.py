@@ -1,4 +1,4 @@
-"""Step 11, summarise: prepares for the messages that will soon fall out of the window.
+"""Step 13, summarise: prepares for the messages that will soon fall out of the window.
 
 Recall finds them by their vectors, and summaries stand in for them. Nobody waits for a summary, so
 it is written only while the engine is idle.

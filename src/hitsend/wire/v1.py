@@ -1,4 +1,4 @@
-"""Step 10, wire: encodes a turn for ChatGPT's web client: SSE frames of v1 deltas and side events.
+"""Step 12, wire: encodes a turn for ChatGPT's web client: SSE frames of v1 deltas and side events.
 
 One view encodes one turn for one reader, event by event in order; how events are batched
 changes only how much text is in a frame.

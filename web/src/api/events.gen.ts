@@ -339,6 +339,7 @@ export interface ToolResult {
 	is_invalid?: boolean;
 	sources?: CitedSource[];
 	files?: FileRef[];
+	safety?: Screening;
 }
 
 export interface ToolReturned {

@@ -1,4 +1,4 @@
-"""Step 8, tools: runs the calls of our tools that the model made in a round of its answer, side by
+"""Step 10, tools: runs the calls of our tools that the model made in a round of its answer, side by
 side. Each call has a message, which shows what it does and then holds its result.
 
 `loop` has the rounds of a turn and their budget, `call_run` runs one call.

@@ -38,6 +38,7 @@ from hitsend.messages import (
     ToolResult,
     Verdict,
 )
+from hitsend.safety.policy import Screening
 from hitsend.send import CallVerdict, Turn
 from hitsend.services import Services
 from hitsend.store import NewFile
@@ -138,7 +139,8 @@ class CallRun:
         result = await self._run_tool()
         took_ms = (time.perf_counter() - began) * 1000
         files, result = await self._keep_files(result)
-        return self._finish(await self._clean(result), took_ms, files)
+        result = await self._clean(result)
+        return self._finish(result, took_ms, files, await self._screen(result))
 
     async def _clean(self, result: CallResult) -> CallResult:
         """Bounds what is stored, and makes its text canonical like all text."""
@@ -148,6 +150,15 @@ class CallRun:
         else:
             output = canonicalize(output)
         return msgspec.structs.replace(result, output=output)
+
+    async def _screen(self, result: CallResult) -> Screening | UnsetType:
+        """Looks for orders to the model in what strangers wrote."""
+        safety = self._services.safety
+        if safety is None or not self._tool.is_untrusted or not result.output:
+            return UNSET
+        found = await self._services.store.safety_policies.find(self._user_id)
+        screening = await safety.screen_document(result.output, found.policy)
+        return screening if screening.reasons else UNSET
 
     async def _find_reason_to_ask(self) -> ApprovalReason | None:
         """What strangers wrote may have made the model call: then earlier permissions do not
@@ -283,7 +294,11 @@ class CallRun:
         return refs, result
 
     def _finish(
-        self, result: CallResult, took_ms: float = 0.0, files: Sequence[FileRef] = ()
+        self,
+        result: CallResult,
+        took_ms: float = 0.0,
+        files: Sequence[FileRef] = (),
+        safety: Screening | UnsetType = UNSET,
     ) -> Outcome:
         returned = msgspec.structs.replace(
             self._begun,
@@ -295,6 +310,7 @@ class CallRun:
             is_untrusted=self._tool.is_untrusted or UNSET,
             sources=result.sources or UNSET,
             files=tuple(files) or UNSET,
+            safety=safety,
         )
         if result.changed_memories:
             self._emit(MemoriesChanged(result.changed_memories))
