@@ -23,9 +23,9 @@ from hitsend.settings import Settings
 
 MOST = {
     # at most:         first  tenth Send of a conversation
-    "SQL statements": (27, 26),
+    "SQL statements": (27, 27),
     "commits": (3, 3),
-    "thread hops": (7, 7),
+    "thread hops": (7, 8),
     "engine calls": (5, 3),
     "bytes": (6050, 5950),
 }

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.server.world import Someone, World
+from tests.server.world import AnswerStream, Someone, World
 from tests.server.world import open_world as open_other_world
 
 from hitsend.engine import Script, ScriptedEngine
@@ -84,6 +84,28 @@ async def test_the_next_message_is_answered_without_the_blocked_one(settings: Se
         )
         sources = [section["source"] for section in encoded["sections"]]
         assert "history" not in sources
+
+
+def ending(stream: AnswerStream) -> str:
+    assert stream.answer is not None
+    return str(stream.answer["metadata"]["finish_details"]["reason"])
+
+
+async def test_messages_are_also_read_together_with_those_before_them(
+    settings: Settings,
+) -> None:
+    async with open_world(settings) as world:
+        await set_policy(world, denied=["red blue"])
+        ada = await world.someone("ada")
+        stream = await ada.send("red")
+        for text, reason in (("blue", "blocked"), ("green", "stop"), ("blue", "stop")):
+            assert stream.answer is not None
+            stream = await ada.send(
+                text,
+                conversation_id=stream.conversation_id,
+                parent_message_id=stream.answer["id"],
+            )
+            assert ending(stream) == reason
 
 
 async def test_a_card_number_is_hidden_from_the_model_and_shown_to_its_owner(

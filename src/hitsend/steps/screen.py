@@ -28,6 +28,7 @@ from hitsend.safety.policy import SEVERITY, Policy, Route, Screening
 from hitsend.safety.screener import Screener
 from hitsend.send import Turn
 from hitsend.services import Services
+from hitsend.store import Store
 
 MAX_INLINE_CHARS = 2_000
 """A longer text is redacted in a thread."""
@@ -85,7 +86,7 @@ async def screen(turn: Turn, services: Services) -> Screened:
     versioned = await services.store.safety_policies.find(send.user_id)
     policy = versioned.policy
     turn = await redact_turn(turn, services, policy)
-    send, texts = turn.send, _user_texts(turn)
+    send, texts = turn.send, await _find_texts(turn, services.store)
     if not texts:
         return Screened(turn, policy)
     judge = None
@@ -137,14 +138,23 @@ def _redact_part(part: SomePart, turn: Turn, safety: Screener, policy: Policy) -
     return replace(part, text=safety.redact(part.text, policy, turn.send.user_id).text)
 
 
-def _user_texts(turn: Turn) -> list[str]:
-    """What the person said, and the newest of it once more together."""
-    if not turn.is_api:
-        return [turn.send.text] if turn.user_message and turn.send.text else []
-    said = [one.text for one in turn.send.given if one.role == "user" and one.text]
-    newest = said[-NUM_SCREENED_MESSAGES:]
+async def _find_texts(turn: Turn, store: Store) -> Sequence[str]:
+    """Returns what the person says, and the newest of it once more together: harm may be spread
+    over several messages."""
+    send = turn.send
+    if turn.is_api:
+        said = [one.text for one in send.given if one.role == "user" and one.text]
+    elif turn.user_message is None or not send.text:
+        return ()
+    elif send.conversation_id is None or send.parent_id is None:
+        return [send.text]
+    else:
+        place = send.conversation_id, send.user_id, send.parent_id
+        before = await store.conversations.recent_questions(*place)
+        said = [*reversed(before), send.text]
     joined = "\n\n".join(said[-NUM_JOINED_MESSAGES:])[-MAX_JOINED_CHARS:]
-    return list(dict.fromkeys([*newest, joined])) if newest else []
+    newest = said[-NUM_SCREENED_MESSAGES:] if turn.is_api else said[-1:]
+    return list(dict.fromkeys([*reversed(newest), joined]))
 
 
 def _merge(found: Sequence[Screening], turn: Turn, version: int | None) -> Screening:

@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 from hitsend.errors import NotFound, Refused
+from hitsend.messages import Text as MessageText
 from hitsend.store.audit import record
 from hitsend.store.audit_events import SERVER, Actor, ConversationRestored, ConversationsDeleted
 from hitsend.store.database import Database, reads, writes
@@ -32,6 +33,7 @@ from hitsend.store.message_queries import (
     select_path,
     select_path_end,
     select_path_ids,
+    select_recent_questions,
     select_sizes,
     select_tree,
 )
@@ -250,6 +252,18 @@ class Conversations:
             raise conversation_not_found()
 
     @reads
+    def recent_questions(
+        self, connection: Connection, conversation_id: str, user_id: str, leaf_id: str
+    ) -> Sequence[str]:
+        """Returns what the person said in the last few messages up to this one, the newest
+        first."""
+        place = {"conversation_id": conversation_id, "user_id": user_id, "leaf_id": leaf_id}
+        rows = RECENT_QUESTIONS.rows(connection, **place)
+        return [
+            "".join(one.text for one in parts if isinstance(one, MessageText)) for (parts,) in rows
+        ]
+
+    @reads
     def is_unnamed(self, connection: Connection, conversation_id: str, user_id: str) -> bool:
         """Whether it exists and the person has not chosen its title."""
         place = {"conversation_id": conversation_id, "user_id": user_id}
@@ -320,6 +334,7 @@ GET = Prepared(
 )
 TREE = Prepared(select_tree())
 MESSAGES, SIZES = Prepared(select_messages(IS_VISIBLE)), Prepared(select_sizes(IS_VISIBLE))
+RECENT_QUESTIONS = Prepared(select_recent_questions(IS_VISIBLE))
 FIND_VISIBLE = Prepared(select(conversations.c.id).where(IS_VISIBLE))
 IS_UNNAMED = Prepared(
     select(conversations.c.id).where(IS_VISIBLE, conversations.c.is_renamed.is_(False))

@@ -16,6 +16,7 @@ from sqlalchemy import (
     case,
     func,
     literal,
+    or_,
     select,
 )
 
@@ -111,6 +112,42 @@ def _path(
         leaf.c.parent_id != known_id,
     )
     return leaf.union_all(above)
+
+
+NUM_RECENT_STEPS = 6
+"""A question, its answer, and perhaps the results of tools between them."""
+
+
+def select_recent_questions(conversation: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Selects the parts of what the person said last up to `leaf_id`, the newest first, without
+    what the safety checks doubted. Callers build it once."""
+    leaf = (
+        select(
+            messages.c.position,
+            messages.c.conversation_id,
+            messages.c.parent_id,
+            literal(0).label("depth"),
+        )
+        .join(conversations, conversations.c.id == messages.c.conversation_id)
+        .where(conversation, messages.c.id == bindparam("leaf_id"))
+        .cte("path", recursive=True)
+    )
+    above = select(
+        messages.c.position, messages.c.conversation_id, messages.c.parent_id, leaf.c.depth + 1
+    ).where(
+        messages.c.id == leaf.c.parent_id,
+        messages.c.conversation_id == leaf.c.conversation_id,
+        leaf.c.depth < NUM_RECENT_STEPS,
+    )
+    path = leaf.union_all(above)
+    outcome = func.json_extract(messages.c.safety, "$.outcome", type_=Text)
+    is_clean = or_(outcome.is_(None), outcome == "allow", outcome == "redact")
+    return (
+        select(messages.c.parts)
+        .join(path, path.c.position == messages.c.position)
+        .where(messages.c.role == "user", is_clean)
+        .order_by(path.c.depth)
+    )
 
 
 def select_path_end(conversation: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
