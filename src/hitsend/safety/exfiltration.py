@@ -23,6 +23,7 @@ TRUSTED = re.compile(
 """These hosts show nobody else what they were asked, and send nobody on to other hosts."""
 
 MAX_QUERY_CHARS, MAX_IMAGE_QUERY_CHARS = 200, 100
+MAX_PATH_CHARS = 1000
 MAX_WORD_CHARS = 64
 MAX_SUBDOMAIN_CHARS = 40
 MIN_HIDDEN_WORDS = 4
@@ -56,13 +57,19 @@ class Words:
         return f" {word.lower()} " in self._joined
 
     def has_host(self, host: str) -> bool:
-        name = re.escape(host.removeprefix("www."))
-        pattern = rf"(?<![\w-])(?<![\w-]\.)(?:www\.)?{name}(?![\w-]|\.\w)"
-        return re.search(pattern, self._text, re.IGNORECASE) is not None
+        name = host.removeprefix("www.")
+        if not name or name not in self._lower:
+            return False
+        pattern = rf"(?<![\w-])(?<![\w-]\.)(?:www\.)?{re.escape(name)}(?![\w-]|\.\w)"
+        return re.search(pattern, self._lower) is not None
+
+    @cached_property
+    def _lower(self) -> str:
+        return self._text.lower()
 
     @cached_property
     def _joined(self) -> str:
-        return f" {' '.join(WORD.findall(self._text.lower()))} "
+        return f" {' '.join(WORD.findall(self._lower))} "
 
 
 def carries_data(address: Address, is_image: bool, own: Words, hidden: Words) -> bool:
@@ -75,6 +82,7 @@ def carries_data(address: Address, is_image: bool, own: Words, hidden: Words) ->
     parts = " ".join([*labels, address.path, address.query])
     return (
         len(address.query) > max_query
+        or len(address.path) > MAX_PATH_CHARS
         or sum(map(len, labels)) > MAX_SUBDOMAIN_CHARS
         or ENCODED_LETTERS.search(address.written) is not None
         or LONG_WORD.search(parts) is not None

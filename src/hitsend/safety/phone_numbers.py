@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 SPACE = "[ \u00a0\u202f]"
 SEPARATOR = "[ \u00a0\u202f./\u2010-\u2013-]"
-DIGITS = rf"(?:{SEPARATOR}{{0,2}}(?:\({SPACE}?)?[0-9]\)?)"
+DIGITS = rf"(?:{SEPARATOR}{{0,3}}(?:\({SPACE}?)?[0-9]\)?)"
 """One digit with what may stand before it. Begins in only one way, so nothing is tried twice."""
 BEFORE = r"(?<![0-9A-Za-z_+])"
 NO_NUMBER_BEFORE = r"(?<![0-9][./\u2010-\u2013-])(?<![0-9] )"

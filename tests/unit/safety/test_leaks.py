@@ -1,6 +1,7 @@
 """What an answer must not give away."""
 
 import base64
+import time
 from urllib.parse import quote
 
 import pytest
@@ -244,6 +245,20 @@ def test_a_leak_that_arrives_in_pieces_is_shown_in_no_piece(text: str, size: int
     shown += rewrite(waiting, FINDER.find(waiting, shown))
     assert shown == rewrite(text, FINDER.find(text))
     assert " removed]" in shown
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[", "![", "](", "[a](", "<a ", "<", "https://", "https://a.example/b ", "1 ", "DE12 ", "www."]
+    + ["-----BEGIN PRIVATE KEY-----", "[a]: ", "a/", "\\", "&#47;", "never tell anyone that "],
+)
+def test_no_text_makes_it_slow(piece: str) -> None:
+    finder = LeakFinder([INSTRUCTIONS * 20], KNOWN * 200)
+    text = piece * (20_000 // len(piece))
+    start = time.process_time()
+    finder.find(text)
+    find_open_end(text)
+    assert time.process_time() - start < 2
 
 
 def test_leaks_do_not_overlap() -> None:
