@@ -8,7 +8,7 @@ Leaks are replaced. An answer that may not go on ends there, and its generation 
 import hashlib
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from hitsend.context.window import Context
 from hitsend.events import AnswerGuarded, AnyEvent, TextArrived, TextEnd
-from hitsend.messages import Message, ToolResult
+from hitsend.messages import Message, Text, ToolResult
 from hitsend.safety.answer_scan import NUM_CONTEXT_CHARS, find_sentence_start
 from hitsend.safety.leaks import Leak, LeakFinder, rewrite
 from hitsend.safety.open_ends import find_open_end
@@ -209,12 +209,19 @@ class _Watch:
 
     @cached_property
     def _leak_finder(self) -> LeakFinder:
-        """Without their own words, people could not be told what they said."""
+        """The instructions are hidden, but not what people wrote about themselves beside them. An
+        API call brings its own instructions."""
         context = self._context
-        others = [one for one in context.messages if one.role != "system"]
-        written = "\n".join(one.own_text for one in others if one.role == "user")
-        hidden = [one.text for one in context.system]
-        return LeakFinder(hidden, written, "\n".join(map(_readable_text, others)))
+        said = (*(m for one in context.exchanges for m in one.messages), *context.question)
+        profile = [part.text for part in _texts(context.system) if part.source == "profile"]
+        written = [one.own_text for one in said if one.role == "user"]
+        hidden = [part.text for part in _texts(context.system) if part.source != "profile"]
+        seen = "\n".join(map(_readable_text, said))
+        return LeakFinder(hidden, "\n".join([*profile, *written]), seen)
+
+
+def _texts(messages: Iterable[Message]) -> Iterator[Text]:
+    return (part for one in messages for part in one.parts if isinstance(part, Text))
 
 
 def _readable_text(message: Message) -> str:
