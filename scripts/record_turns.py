@@ -113,6 +113,16 @@ def hello() -> Events:
     yield from end_events(4)
 
 
+def thought() -> Events:
+    """A server told what the model thought apart from its answer."""
+    yield from opening_events("Say hello.")
+    yield TextArrived("", reasoning="They ")
+    yield TextArrived("", reasoning="want a greeting.")
+    yield TextArrived("Hello", thought_ms=1234.5)
+    yield from text_events("!")
+    yield from end_events(1)
+
+
 def emoji() -> Events:
     """Characters that came in pieces: a token that completes none has no text."""
     yield from opening_events("Zeig mir was 👋", title="Zeig mir was 👋")
@@ -377,6 +387,7 @@ def record(name: str, log: list[Stamped]) -> None:
 
 RECORDED = (
     hello,
+    thought,
     emoji,
     stopped,
     stopped_before_a_word,

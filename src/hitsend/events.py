@@ -188,7 +188,9 @@ class TextArrived(Event, frozen=True):
     """For a beam search: tokens evaluated since the previous event."""
     reasoning: str | UnsetType = UNSET
     """What the model thought before this text, where a server tells it apart. No part of the
-    answer."""
+    answer's text."""
+    thought_ms: float | UnsetType = UNSET
+    """How long the model thought. Set on the first text after thoughts."""
 
 
 class ToolCallStarted(Event, frozen=True):
@@ -392,6 +394,7 @@ def join_texts(arrivals: Sequence[TextArrived]) -> TextArrived:
     if len(arrivals) == 1:
         return arrivals[0]
     times = (arrival.first_word_ms for arrival in arrivals)
+    thought = (arrival.thought_ms for arrival in arrivals)
     searched = [n for arrival in arrivals if (n := arrival.num_searched_tokens) is not UNSET]
     return TextArrived(
         "".join(arrival.text for arrival in arrivals),
@@ -399,4 +402,5 @@ def join_texts(arrivals: Sequence[TextArrived]) -> TextArrived:
         next((first_word_ms for first_word_ms in times if first_word_ms is not UNSET), UNSET),
         sum(searched) if searched else UNSET,
         "".join(arrival.reasoning or "" for arrival in arrivals) or UNSET,
+        next((thought_ms for thought_ms in thought if thought_ms is not UNSET), UNSET),
     )

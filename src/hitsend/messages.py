@@ -141,7 +141,16 @@ class Attachment(msgspec.Struct, frozen=True, tag="attachment", tag_field="kind"
     text: str
 
 
-Part: TypeAlias = Text | ToolCall | ToolResult | Attachment
+class Thought(msgspec.Struct, frozen=True, tag="thought", tag_field="kind"):
+    """What the model thought before it answered, where a server tells it apart. For the person: no
+    model reads it again, and no search finds it."""
+
+    text: str
+    took_ms: float | UnsetType = UNSET
+    """Unset while the model thinks, and if nothing followed."""
+
+
+Part: TypeAlias = Text | ToolCall | ToolResult | Attachment | Thought
 
 
 def hide_values(part: Part) -> Part:

@@ -51,6 +51,7 @@ from hitsend.messages import (
     Role,
     Seen,
     Text,
+    Thought,
     ToolCall,
     ToolResult,
     Usage,
@@ -158,7 +159,8 @@ def apply(transcript: Transcript, event: AnyEvent) -> Transcript:
         case TextArrived(text=text):
             last = transcript.messages[-1]
             usage = _add_output(last.usage or Usage(), OutputCounts().add(event))
-            return _replace_last(transcript, parts=_append_text(last.parts, text), usage=usage)
+            parts = _append_text(_add_thought(last.parts, event), text)
+            return _replace_last(transcript, parts=parts, usage=usage)
         case ToolCallStarted(call_id=call_id, tool=tool, is_hosted=is_hosted):
             call = ToolCall(call_id, tool, "", is_partial=True, is_hosted=is_hosted)
             return _replace_last(transcript, parts=(*transcript.messages[-1].parts, call))
@@ -330,6 +332,17 @@ def _set_first_word(usage: Usage, first_word_ms: float | UnsetType) -> Usage:
     if first_word_ms is UNSET:
         return usage
     return msgspec.structs.replace(usage, first_word_ms=first_word_ms)
+
+
+def _add_thought(parts: tuple[Part, ...], arrived: TextArrived) -> tuple[Part, ...]:
+    """A message has one thought, which comes first."""
+    if not arrived.reasoning and arrived.thought_ms is UNSET:
+        return parts
+    before, rest = Thought(""), parts
+    if parts and isinstance(parts[0], Thought):
+        before, rest = parts[0], parts[1:]
+    took_ms = before.took_ms if arrived.thought_ms is UNSET else arrived.thought_ms
+    return (Thought(before.text + (arrived.reasoning or ""), took_ms), *rest)
 
 
 def _append_text(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:

@@ -1,7 +1,9 @@
 import re
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Request, expect
+from tests.browser.axe import accessibility_problems
 from tests.browser.test_delivery import ENDLESS, check_answer_complete
 from tests.browser.world import Network, Person, Server, wait_until
 
@@ -224,3 +226,19 @@ def test_a_refused_message_returns_to_the_draft(ada: Person) -> None:
     expect(ada.page.get_by_role("alert").filter(has_text="tokens")).to_be_visible()
     expect(ada.draft).to_have_value(long)
     expect(ada.questions).to_have_count(0)
+
+
+def test_what_the_model_thinks_is_folded_above_the_answer(ada: Person) -> None:
+    thoughts = "Yeast eats sugar and makes gas."
+    ada.say(f"!script pace=60ms\n<think>{thoughts}</think>\nBecause of yeast.")
+    ada.page.get_by_text("Thinking…").click()
+    expect(ada.answers.last.get_by_text("Yeast eats")).to_be_visible()
+    ada.wait_for_answer()
+    expect(ada.answers.last.get_by_text(re.compile("^Thought for "))).to_be_visible()
+    ada.visit(urlsplit(ada.page.url).path)
+    folded = ada.answers.last.get_by_text(thoughts)
+    expect(ada.answers.last).to_contain_text("Because of yeast.")
+    expect(folded).to_be_hidden()
+    ada.answers.last.get_by_text(re.compile("^Thought for ")).click()
+    expect(folded).to_be_visible()
+    assert accessibility_problems(ada.page) == []

@@ -90,3 +90,37 @@ async def test_thoughts_are_no_part_of_an_answer_on_the_page(
     )
     asked = server.requests_to(CHAT)[-1].json["messages"]
     assert "times" not in str(asked)
+
+
+QUESTION = "What is 6 * 7?"
+
+
+async def test_the_page_gets_thoughts_as_they_come_and_finds_them_again(world: World) -> None:
+    ada = await world.someone("ada")
+    stream = await ada.send(QUESTION)
+    assert stream.answer is not None
+    assert stream.text == "It is 42."
+    thought = stream.answer["metadata"]["thought"]
+    assert thought["text"] == "Six times seven."
+    assert 0 < thought["took_ms"] < 60_000
+    stored = (await ada.conversation(stream.conversation_id))["mapping"][stream.answer["id"]]
+    assert stored["message"]["metadata"]["thought"] == thought
+    assert stored["message"]["content"]["parts"] == ["It is 42."]
+    resumed = await ada.follow(stream.turn_id)
+    assert resumed.answer is not None
+    assert resumed.answer["metadata"]["thought"] == thought
+
+
+async def test_no_model_reads_thoughts_again_and_no_search_finds_them(world: World) -> None:
+    ada = await world.someone("ada")
+    stream = await ada.send(QUESTION)
+    assert stream.answer is not None
+    place = {
+        "conversation_id": stream.conversation_id,
+        "parent_message_id": stream.answer["id"],
+    }
+    second = await ada.send("And 7 * 7?", **place)
+    log = (await ada.http.get(f"/backend-api/turn/{second.turn_id}")).json()["events"]
+    built = next(one["event"] for one in log if one["event"]["type"] == "ContextBuilt")
+    [history] = [one for one in built["sections"] if one["source"] == "history"]
+    assert history["num_chars"] == len(QUESTION) + len("It is 42.")

@@ -26,6 +26,7 @@ from hitsend.messages import (
     PartialAnswer,
     Source,
     Text,
+    Thought,
     Tool,
     ToolCall,
     ToolResult,
@@ -208,6 +209,8 @@ class Placeholders:
             case ToolResult(call_id, output, failed):
                 call_id = str(self._json(call_id, source, index))
                 return ToolResult(call_id, self._replace(output, source, index), failed)
+            case Thought():
+                return part  # no model reads it again
             case ToolCall() if not self._template.can_call_tools:
                 return Text(self._replace(_call_text(part), source, index))
             case ToolCall(call_id, tool, arguments):

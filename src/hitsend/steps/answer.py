@@ -1,5 +1,6 @@
 """Step 8, answer: the model generates tokens, which become text and tool calls as they come."""
 
+import time
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import assert_never
@@ -81,6 +82,10 @@ class Answer:
         self._num_decoded = 0
         """Tokens of this round that have come so far."""
         self._uncertainty = Uncertainty()
+        self._thinks_since: float | None = None
+        """When the first thought of this round came."""
+        self._has_thought = False
+        """Whether text has followed it."""
 
     def begin_round(self) -> AnswerStarted:
         self._message_id = str(uuid4()) if self._num_rounds else self.turn.answer_id
@@ -89,6 +94,7 @@ class Answer:
         self._has_dropped_call = False
         self._uncertainty = Uncertainty()
         self._usage, self._num_decoded = Usage(), 0
+        self._thinks_since, self._has_thought = None, False
         started = AnswerStarted(self._message_id, self.last_id, self.turn.model)
         self.last_id = self._message_id
         return started
@@ -111,6 +117,7 @@ class Answer:
         return ToolCallParser(names, is_parallel=is_parallel) if names else None
 
     def add_tokens(self, generated: Generated, text: str) -> TextArrived:
+        """`text` is what of the generated text is certain to be text."""
         self._uncertainty.add(generated.tokens)
         self._add_text(text)
         self._num_decoded += len(generated.tokens)
@@ -120,7 +127,16 @@ class Answer:
             generated.tokens,
             num_searched_tokens=searched,
             reasoning=generated.reasoning or UNSET,
+            thought_ms=self._time_thought(generated),
         )
+
+    def _time_thought(self, generated: Generated) -> float | UnsetType:
+        if generated.reasoning and self._thinks_since is None:
+            self._thinks_since = time.perf_counter()
+        if not generated.text or self._thinks_since is None or self._has_thought:
+            return UNSET
+        self._has_thought = True
+        return (time.perf_counter() - self._thinks_since) * 1000
 
     def add_pieces(self, pieces: Iterable[Piece]) -> Iterator[AnyEvent]:
         for piece in pieces:

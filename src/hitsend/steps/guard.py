@@ -15,7 +15,7 @@ from functools import cached_property
 from msgspec import UNSET
 
 from hitsend.context.window import Context
-from hitsend.events import AnswerGuarded, AnyEvent, TextArrived, TextEnd
+from hitsend.events import AnswerGuarded, AnyEvent, TextArrived, TextEnd, join_texts
 from hitsend.messages import Message, Text, ToolResult
 from hitsend.safety.answer_scan import NUM_CONTEXT_CHARS, find_sentence_start
 from hitsend.safety.leaks import Leak, LeakFinder, rewrite
@@ -164,7 +164,7 @@ class _Watch:
             if leak is not None:
                 while self._held and place < leak.end:
                     place, more = self._held.popleft()
-                    event = TextArrived(event.text + more.text)
+                    event = join_texts((event, more))
                 event = self._replace_leaks(event, place)
             self._num_passed = min(place, len(self._scan.text))
             self._shown.append(event.text)
@@ -177,7 +177,10 @@ class _Watch:
             self._reasons[leak.kind] = SafetyReason("leak", leak.kind)
         self._outcome = "rewrite"
         own = [_shift(one, -self._num_passed) for one in here]
-        return TextArrived(rewrite(self._scan.text[self._num_passed : end], own))
+        shown = rewrite(self._scan.text[self._num_passed : end], own)
+        if event.reasoning:  # a leak in a thought does not become part of the answer
+            return TextArrived("", reasoning=shown, thought_ms=event.thought_ms)
+        return TextArrived(shown)
 
     def _block(self, offence: int) -> list[AnyEvent]:
         """Ends the answer before the sentence with the offence."""

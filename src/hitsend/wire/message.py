@@ -18,6 +18,7 @@ from hitsend.messages import (
     Seen,
     Source,
     Text,
+    Thought,
     ToolCall,
     ToolResult,
     Usage,
@@ -101,6 +102,8 @@ class Metadata(EndMetadata, frozen=True, kw_only=True):
     tool_calls: tuple[ToolCall, ...] | UnsetType = UNSET
     tool_result: ToolResult | UnsetType = UNSET
     """For the result of a tool. Its output is the message's text."""
+    thought: Thought | UnsetType = UNSET
+    """What the model thought before its answer."""
     attachments: tuple[Attachment, ...] | UnsetType = UNSET
     """What the person attached to the message."""
     feedback: Feedback | UnsetType = UNSET
@@ -154,6 +157,7 @@ def build_message(message: FoldedMessage, origin: Origin) -> WireMessage:
             model_slug=origin.model if is_answer else UNSET,
             tool_calls=get_tool_calls(message) or UNSET,
             tool_result=result or UNSET,
+            thought=get_thought(message) or UNSET,
             attachments=get_attachments(message) or UNSET,
             feedback=origin.feedback or UNSET,
             seen=message.seen or UNSET,
@@ -176,7 +180,7 @@ def _part_text(part: Part) -> str:
             return text
         case ToolResult(output=output):
             return output
-        case ToolCall() | Attachment():
+        case ToolCall() | Attachment() | Thought():
             return ""
         case _:
             assert_never(part)
@@ -184,6 +188,10 @@ def _part_text(part: Part) -> str:
 
 def get_tool_calls(message: FoldedMessage) -> tuple[ToolCall, ...]:
     return tuple(part for part in message.parts if isinstance(part, ToolCall))
+
+
+def get_thought(message: FoldedMessage) -> Thought | None:
+    return next((part for part in message.parts if isinstance(part, Thought)), None)
 
 
 def get_attachments(message: FoldedMessage) -> tuple[Attachment, ...]:

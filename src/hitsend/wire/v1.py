@@ -49,7 +49,7 @@ from hitsend.events import (
     TurnFinished,
     TurnStarted,
 )
-from hitsend.messages import ToolResult, Usage
+from hitsend.messages import Thought, ToolResult, Usage
 from hitsend.safety.policy import Screening
 from hitsend.sse import encode_frame
 from hitsend.wire import message as wire
@@ -63,6 +63,7 @@ from hitsend.wire.textless_fold import TextlessFold
 
 TEXT_PATH = "/message/content/parts/0"
 CALLS_PATH = "/message/metadata/tool_calls"
+THOUGHT_PATH = "/message/metadata/thought"
 RESULT_PATH = "/message/metadata/tool_result"
 
 STREAM_STATUSES: dict[Ending, side_events.StreamStatus] = {
@@ -106,6 +107,7 @@ class V1View:
         self._num_hidden = 0
         self._checksums: list[TextChecksum] = []
         self._num_calls = 0
+        self._has_thought = False
         """In the newest message."""
         self._warmed: PromptWarmed | None = None
         self._first_word_ms: float | None = None
@@ -168,7 +170,7 @@ class V1View:
         match event:
             case TextArrived(text=text, first_word_ms=first_word_ms):
                 at_ms = stamped.at_ms if first_word_ms is UNSET else first_word_ms
-                return self._text_frames(text, at_ms)
+                return self._thought_frames(event) + self._text_frames(text, at_ms)
             case TurnStarted():
                 return [ENCODING_FRAME, *([_side_event(self._token)] if self._token else ())]
             case MessageAdded() | AnswerStarted() | ToolStarted():
@@ -228,7 +230,7 @@ class V1View:
 
     def _message_frames(self) -> list[SseFrame]:
         message = wire.build_message(self._fold.last_message, wire.Origin.from_turn(self._turn))
-        self._num_calls = 0
+        self._num_calls, self._has_thought = 0, False
         self._checksums.append(TextChecksum(message.id, message.content.parts[0]))
         envelope = wire.Envelope(message, self._turn.conversation_id)
         add = self._delta("", "add", envelope)
@@ -266,6 +268,18 @@ class V1View:
             return []
         seen = self._fold.transcript.messages[at].seen
         return [self._delta("/message/metadata/seen", "add", seen, at)]
+
+    def _thought_frames(self, arrived: TextArrived) -> list[SseFrame]:
+        frames = []
+        if arrived.reasoning and not self._has_thought:
+            self._has_thought = True
+            thought = {"thought": Thought(arrived.reasoning)}
+            frames.append(self._delta("/message/metadata", "append", thought))
+        elif arrived.reasoning:
+            frames.append(self._delta(f"{THOUGHT_PATH}/text", "append", arrived.reasoning))
+        if arrived.thought_ms is not UNSET:
+            frames.append(self._delta(f"{THOUGHT_PATH}/took_ms", "add", arrived.thought_ms))
+        return frames
 
     def _text_frames(self, text: str, at_ms: float) -> list[SseFrame]:
         if not text:

@@ -143,7 +143,7 @@ export interface MemoriesChanged {
 
 export interface Message {
 	role: Role;
-	parts: (Text | ToolCall | ToolResult | Attachment)[];
+	parts: (Text | ToolCall | ToolResult | Attachment | Thought)[];
 	source: Source;
 	reasoning?: string;
 }
@@ -270,11 +270,18 @@ export interface TextArrived {
 	first_word_ms?: number;
 	num_searched_tokens?: number;
 	reasoning?: string;
+	thought_ms?: number;
 }
 
 export interface TextEnd {
 	num_chars: number;
 	sha256: string;
+}
+
+export interface Thought {
+	kind: 'thought';
+	text: string;
+	took_ms?: number;
 }
 
 export interface TitleChosen {

@@ -1,6 +1,6 @@
 // Written by `make generate` from the Python values that are encoded. Do not edit.
 
-import type { Action, Attachment, Ending, Redaction, Role, Sampling, Screening, Section, Seen, Source, Span, Stamped, ToolCall, ToolResult, Usage } from './events.gen';
+import type { Action, Attachment, Ending, Redaction, Role, Sampling, Screening, Section, Seen, Source, Span, Stamped, Thought, ToolCall, ToolResult, Usage } from './events.gen';
 
 export interface AccountCreated {
 	kind: 'AccountCreated';
@@ -937,6 +937,7 @@ export interface Metadata {
 	model_slug?: string;
 	tool_calls?: ToolCall[];
 	tool_result?: ToolResult;
+	thought?: Thought;
 	attachments?: Attachment[];
 	feedback?: Feedback;
 	seen?: Seen;

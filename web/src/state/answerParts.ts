@@ -1,10 +1,12 @@
 /** What an answer is made of: texts, and calls of tools between them. Pure values. */
-import type { ToolCall, ToolResult } from '$/api/events.gen';
+import type { Thought, ToolCall, ToolResult } from '$/api/events.gen';
 import type { Message } from '$/api/wire';
 import { isToolMessage } from '$/state/messageTree';
 
 export type AnswerPart =
-	{ kind: 'text'; id: string; text: string } | { kind: 'calls'; id: string; uses: ToolUse[] };
+	| { kind: 'thought'; id: string; thought: Thought }
+	| { kind: 'text'; id: string; text: string }
+	| { kind: 'calls'; id: string; uses: ToolUse[] };
 
 /** A call of a tool, with its result. */
 export interface ToolUse {
@@ -37,10 +39,16 @@ export function listParts(messages: Message[]): AnswerPart[] {
 	const parts: AnswerPart[] = [];
 	for (const message of messages) {
 		if (isToolMessage(message)) continue;
+		addThought(parts, message);
 		addText(parts, message);
 		addCalls(parts, message, results);
 	}
 	return parts;
+}
+
+function addThought(parts: AnswerPart[], { id, metadata }: Message): void {
+	const { thought } = metadata;
+	if (thought !== undefined) parts.push({ kind: 'thought', id: `${id} thought`, thought });
 }
 
 /** Neighbouring texts are one: a continuation goes on where the text was cut. */

@@ -14,6 +14,7 @@ import type {
 	Seen,
 	TextArrived,
 	TextEnd,
+	Thought,
 	ToolCall,
 	ToolResult,
 	TurnFailed,
@@ -115,7 +116,7 @@ export function apply(transcript: Transcript, event: Event): Transcript {
 			return changeLast(transcript, () => ({ usage: toPromptUsage(event) }));
 		case 'TextArrived':
 			return changeLast(transcript, ({ parts, usage }) => ({
-				parts: appendText(parts, event.text),
+				parts: appendText(addThought(parts, event), event.text),
 				usage: addOutput(usage ?? NO_USAGE, event)
 			}));
 		case 'ToolCallStarted': {
@@ -274,6 +275,16 @@ function addOutput(usage: Usage, arrived: TextArrived): Usage {
 
 function setFirstWord(usage: Usage, first_word_ms: number | undefined): Usage {
 	return first_word_ms === undefined ? usage : { ...usage, first_word_ms };
+}
+
+/** A message has one thought, which comes first. */
+function addThought(parts: Part[], { reasoning = '', thought_ms }: TextArrived): Part[] {
+	if (reasoning === '' && thought_ms === undefined) return parts;
+	const [first] = parts;
+	const before: Thought = first?.kind === 'thought' ? first : { kind: 'thought', text: '' };
+	const timed = thought_ms === undefined ? {} : { took_ms: thought_ms };
+	const rest = first?.kind === 'thought' ? parts.slice(1) : parts;
+	return [{ ...before, text: before.text + reasoning, ...timed }, ...rest];
 }
 
 /** Joins the text to a text part at the end. */

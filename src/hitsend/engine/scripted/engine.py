@@ -58,6 +58,7 @@ from hitsend.messages import (
     Sampling,
     Source,
     Text,
+    Thought,
     Token,
     Tool,
     ToolCall,
@@ -302,6 +303,9 @@ class ScriptedEngine:
         yield Prefilled(num_cached_tokens, prompt.num_tokens - num_cached_tokens, 0.0, read_ms)
         pieces, is_cut, num_before = plan_pieces(script, prompt, sampling, num_left)
         num_output_tokens = 0
+        for piece in PIECE.findall(script.thought) if num_before == 0 else ():
+            await asyncio.sleep(script.pace_s)
+            yield Generated("", (), reasoning=piece)
         async for batch in play_batches(script, pieces, num_before):
             yield _generated(batch, sampling.top_logprobs or 0, _ms_since(requested_at))
             num_output_tokens += len(batch)
@@ -350,6 +354,8 @@ def _part_text(part: Part) -> str:
             return text
         case ToolResult(_, output):
             return output
+        case Thought():
+            return ""
         case ToolCall(_, tool, arguments):
             return f'<tool_call>{{"name": "{tool}", "arguments": {arguments}}}</tool_call>'
 

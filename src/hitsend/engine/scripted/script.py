@@ -5,6 +5,8 @@ answer, word for word:
 
     !script tokens=500 pace=20ms first=300ms batch=4 die=10 hang=5 error load=2s queue=3 wait=1s
 
+An answer that begins with `<think>…</think>` is thought about first, in these words.
+
 A line `!then` divides the answer: what follows it is said after the results of the tools that were
 called before it. The engine obeys what it reads: a script in the result of a tool replaces that of
 the message.
@@ -19,6 +21,7 @@ from hitsend.errors import Refused
 
 DIRECTIVE = "!script"
 NEXT_ROUND = re.compile(r"^!then\n?", re.MULTILINE)
+THOUGHT = re.compile(r"<think>(.*?)</think>\n?", re.DOTALL)
 SECONDS = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
 MAX_NUMBER = 1_000_000
 
@@ -28,6 +31,7 @@ class Script(msgspec.Struct, frozen=True):
     it."""
 
     text: str | None = None
+    thought: str = ""
     num_tokens: int | None = None
     pace_s: float = 0.0
     """Time between two tokens."""
@@ -54,15 +58,24 @@ def parse_script(message: str) -> Script:
         return Script()
     line, _, text = message.partition("\n")
     fields: dict[str, object] = dict(_fields(line.removeprefix(DIRECTIVE).split()))
-    return msgspec.convert(fields | {"text": text or None}, Script)
+    return _split_thought(msgspec.convert(fields | {"text": text or None}, Script))
 
 
 def select_round(script: Script, num_rounds: int) -> Script:
     """Returns what is said after that many rounds of calls."""
     if script.text is None or not (parts := NEXT_ROUND.split(script.text))[1:]:
         return script
-    text = parts[min(num_rounds, len(parts) - 1)]
-    return msgspec.structs.replace(script, text=text.strip("\n"))
+    text = parts[min(num_rounds, len(parts) - 1)].strip("\n")
+    thought = "" if num_rounds else script.thought
+    return _split_thought(msgspec.structs.replace(script, text=text, thought=thought))
+
+
+def _split_thought(script: Script) -> Script:
+    thought = THOUGHT.match(script.text or "")
+    if thought is None or script.text is None:
+        return script
+    rest = script.text[thought.end() :]
+    return msgspec.structs.replace(script, text=rest, thought=thought[1])
 
 
 def _fields(words: list[str]) -> Iterator[tuple[str, float | int | bool]]:

@@ -7,7 +7,7 @@ from msgspec import structs
 from starlette.responses import Response
 
 from hitsend.errors import NotAllowed, NotFound
-from hitsend.messages import Attachment, hide_values
+from hitsend.messages import Attachment, Thought, hide_values
 from hitsend.server.call import NO_CONTENT, Access, Call, endpoint, json_response
 from hitsend.store import MessageRow, Share, SharedPath
 from hitsend.wire.message import Origin, WireMessage, build_message
@@ -75,6 +75,7 @@ def _view(shared: SharedPath) -> SharedConversation:
 
 def _message(stored: MessageRow) -> WireMessage:
     """Leaves out usage, errors and context, and what the person attached."""
-    parts = tuple(hide_values(part) for part in stored.parts if not isinstance(part, Attachment))
+    shown = (part for part in stored.parts if not isinstance(part, Attachment | Thought))
+    parts = tuple(map(hide_values, shown))
     public = structs.replace(stored, parts=parts, usage=None, problem=None, seen=None, safety=None)
     return build_message(public, Origin(None, stored.model or "", stored.created_at))

@@ -114,6 +114,12 @@ export const chat: Words['chat'] = {
 		revoked: 'Der Link gilt nicht mehr.'
 	},
 
+	thought: {
+		running: 'Denkt nach…',
+		label: 'Gedanken',
+		took: (seconds) =>
+			seconds < 1 ? 'Hat kurz nachgedacht' : `Hat ${whole(seconds)} s nachgedacht`
+	},
 	ending: {
 		failed: 'Beim Antworten ist etwas schiefgegangen. Was gesagt war, ist erhalten.',
 		unanswered: 'Diese Nachricht wurde nicht beantwortet.',

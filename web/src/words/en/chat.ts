@@ -119,6 +119,12 @@ export const chat = {
 		revoked: 'The link no longer works.'
 	},
 
+	thought: {
+		running: 'Thinking…',
+		label: 'Thoughts',
+		took: (seconds: number) =>
+			seconds < 1 ? 'Thought for a moment' : `Thought for ${whole(seconds)} s`
+	},
 	ending: {
 		failed: 'Something went wrong while answering. What was said is kept.',
 		unanswered: 'This message was not answered.',
