@@ -28,8 +28,8 @@ async def test_threads_that_share_a_core_leave_it_to_one_another(
         (process,) = engine_processes() - others
         await cpu_s_of_answer(engine, prompt, process)  # reads the prompt
         own_cores = await cpu_s_of_answer(engine, prompt, process)
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            os.sched_setaffinity(int(thread.name), {min(os.sched_getaffinity(0))})
+        for thread in os.listdir(f"/proc/{process}/task"):
+            os.sched_setaffinity(int(thread), {min(os.sched_getaffinity(0))})
         one_core = await cpu_s_of_answer(engine, prompt, process)
     finally:
         await engine.close()

@@ -24,6 +24,9 @@ from hitsend.safety.policy import MAX_PHRASE_CHARS, Outcome, Policy, SafetyReaso
 from hitsend.safety.refusals import is_refusal
 from hitsend.safety.screener import DENIED, Screener, find_phrase
 
+PRIVATE_KEY = "-----BEGIN"
+"""A long one cannot be replaced before its end is known: the answer ends."""
+
 
 class Guard:
     """Reads the rounds of one answer. Where it has blocked, the turn ends."""
@@ -146,7 +149,8 @@ class _Watch:
         before = scan.text[max(start - NUM_CONTEXT_CHARS, 0) : start]
         self._leaks = [_shift(leak, start) for leak in self._leak_finder.find(text, before)]
         for leak in self._leaks:
-            if leak.kind == "instructions":
+            is_long_key = scan.text.startswith(PRIVATE_KEY, leak.start)
+            if leak.kind == "instructions" or is_long_key:
                 self._reasons[leak.kind] = SafetyReason("leak", leak.kind)
                 return leak.start
         ending = before[-MAX_PHRASE_CHARS:]

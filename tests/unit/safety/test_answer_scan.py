@@ -46,7 +46,7 @@ def test_an_alarmed_answer_is_shown_sentence_by_sentence_and_whole(pieces: list[
 
 def test_nothing_passes_between_an_alarm_and_the_end_of_its_sentence() -> None:
     scan = AnswerScan(WordAlarm("venom"), 0.5)
-    for word in "This is fine. But now the venom of the adder ".split(" "):
+    for word in ["This", "is", "fine.", "But", "now", "the", "venom", "of", "the", "adder", ""]:
         scan.add(word + " ")
         if not scan.is_alarmed:
             scan.pass_calm()
