@@ -38,8 +38,10 @@ TIMEOUT_S = 5.0
 """For the classifier. A message is judged without it then, and the record says so."""
 UNAVAILABLE = "unavailable"
 """The reason for a block where nothing is answered without the classifier."""
-DENIED = "denied_phrase"
-"""The reason for a block by a phrase that an administrator denied."""
+ALLOWED, DENIED = "allowed_phrase", "denied_phrase"
+"""The reasons given by phrases that an administrator chose."""
+MAX_INLINE_CHARS = 2_000
+"""A longer text is matched with the rules in a thread."""
 
 Judge: TypeAlias = Callable[[str], Awaitable[Judgement | None]]
 
@@ -73,9 +75,7 @@ class Screener:
         self, text: str, policy: Policy, route: Route = "chat", judge: Judge | None = None
     ) -> Screening:
         began = time.perf_counter()
-        if find_phrase(text, policy.allowed) is not None:
-            return _conclude("prompt", [], policy, began)
-        findings = list(_from_rules(text, "prompt", policy))
+        findings = await _match(text, "prompt", policy)
         if any(one.action in ("block", "allow") for one in findings):
             return _conclude("prompt", findings, policy, began)
         verdict = await self.classify(text)
@@ -89,7 +89,7 @@ class Screener:
     async def screen_document(self, text: str, policy: Policy) -> Screening:
         """For text of strangers: does it give orders to the model?"""
         began = time.perf_counter()
-        findings = list(_from_rules(text, "document", policy))
+        findings = await _match(text, "document", policy)
         verdict = await self.classify(text)
         if verdict is not None and verdict.decisions.get("injection") == "block":
             findings.append(_finding("injection", verdict, policy))
@@ -104,7 +104,7 @@ class Screener:
     async def judge_answer(self, text: str, policy: Policy) -> Screening:
         """For the newest sentence of an answer, with what was said before it."""
         began = time.perf_counter()
-        findings = list(_from_rules(text, "answer", policy))
+        findings = await _match(text, "answer", policy)
         verdict = await self.classify(text)
         if verdict is not None and verdict.decisions.get("answer harm") == "block":
             worst = _top_category(verdict)
@@ -144,12 +144,22 @@ def _compile_phrases(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE)
 
 
+async def _match(text: str, stage: Stage, policy: Policy) -> list[Finding]:
+    if len(text) <= MAX_INLINE_CHARS:
+        return list(_from_rules(text, stage, policy))
+    return await asyncio.to_thread(lambda: list(_from_rules(text, stage, policy)))
+
+
 def _from_rules(text: str, stage: Stage, policy: Policy) -> Iterator[Finding]:
+    """What administrators deny outweighs what they allow, and that outweighs the shipped rules."""
     if find_phrase(text, policy.denied) is not None:
         yield Finding("block", SafetyReason("rule", DENIED))
-    for hit in match_rules(text, stage):
-        reason = SafetyReason("rule", hit.category or hit.rule_id, rule=hit.rule_id)
-        yield Finding(hit.action, reason)
+    elif stage == "prompt" and find_phrase(text, policy.allowed) is not None:
+        yield Finding("allow", SafetyReason("rule", ALLOWED))
+    else:
+        for hit in match_rules(text, stage):
+            reason = SafetyReason("rule", hit.category or hit.rule_id, rule=hit.rule_id)
+            yield Finding(hit.action, reason)
 
 
 async def _from_verdict(
