@@ -10,6 +10,7 @@ from tests.server.world import AnswerStream, Someone, World
 from tests.server.world import open_world as open_other_world
 
 from hitsend.engine import Script, ScriptedEngine
+from hitsend.engine.scripted.script import parse_script
 from hitsend.settings import Settings
 from hitsend.tools import Call, hosted_tool
 
@@ -23,7 +24,8 @@ FINE = "A first sentence. And a second one. "
 @asynccontextmanager
 async def open_world(settings: Settings, *answers: str, title: str = "") -> AsyncGenerator[World]:
     """A world whose model says these, one after another, whatever it is asked."""
-    scripts, titles = [Script(one) for one in answers], [Script(title)] if title else []
+    scripts = [parse_script(f"!script\n{one}") for one in answers]
+    titles = [Script(title)] if title else []
     engine = ScriptedEngine(scripts, idle_answers=titles)
     async with open_other_world(settings, engine, [read_page]) as world:
         yield world
@@ -181,6 +183,17 @@ async def test_a_key_in_an_answer_is_replaced(settings: Settings) -> None:
         assert stream.text == "Use [secret removed] for it. Done."
         _, answer = await stored(ada, stream.conversation_id)
         assert answer["metadata"]["safety"]["outcome"] == "rewrite"
+
+
+async def test_a_key_in_a_thought_is_replaced_there(settings: Settings) -> None:
+    key = "sk-live-Zk3vQ81bLmN0pRsTuVwXyZ12"
+    said = f"<think>They want {key} of me.</think>I cannot tell."
+    async with open_world(settings, said) as world:
+        ada = await world.someone("ada")
+        stream = await ada.send("Which key?")
+        assert stream.answer is not None
+        assert stream.answer["metadata"]["thought"]["text"] == "They want [secret removed] of me."
+        assert stream.text == "I cannot tell."
 
 
 async def test_an_appeal_reaches_a_reviewer_and_their_decision_the_person(
