@@ -1,7 +1,7 @@
 """Resources of MCP servers, and their prompts: texts that a person adds to a message."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -22,9 +22,6 @@ from hitsend.wire.responses import (
     McpVariable,
 )
 
-if TYPE_CHECKING:
-    import mcp_types as types
-
 Url = Annotated[str, Meta(min_length=1, max_length=2_000)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
 Value = Annotated[str, Meta(max_length=8_000)]
@@ -35,6 +32,19 @@ class ResourceBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uri: Url
     values: Values | None = None
     """For a template: then `uri` has places to fill in."""
+
+
+class Described(Protocol):
+    """A resource or a template, as its server describes it."""
+
+    name: str
+    title: str | None
+    description: str | None
+    mime_type: str | None
+
+
+class Template(Described, Protocol):
+    uri_template: str
 
 
 class PromptBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,7 +99,7 @@ async def read_resource(call: Call) -> Response:
     return json_response(McpResourceText(uri, text))
 
 
-def _template(template: "types.ResourceTemplate") -> McpResource | None:
+def _template(template: Template) -> McpResource | None:
     """Returns None for one that cannot be filled in."""
     from hitsend.tools.mcp.resource_templates import read_variables
 
@@ -101,9 +111,7 @@ def _template(template: "types.ResourceTemplate") -> McpResource | None:
     return _resource(template, template.uri_template, variables)
 
 
-def _resource(
-    one: "types.Resource | types.ResourceTemplate", uri: str, variables: Sequence[McpVariable] = ()
-) -> McpResource:
+def _resource(one: Described, uri: str, variables: Sequence[McpVariable] = ()) -> McpResource:
     return McpResource(
         uri=uri,
         name=clean_line(one.title or one.name, 200),
