@@ -4,6 +4,7 @@ For each turn NAME.jsonl has its events, NAME.sse the v1 stream with one event p
 NAME.json the expected result: the folded transcript and the messages as they travel.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hitsend import transcript
 from hitsend.events import (
     AnswerDelayed,
     AnswerFinished,
+    AnswerGuarded,
     AnswerStarted,
     AnyEvent,
     ApprovalDecided,
@@ -24,6 +26,7 @@ from hitsend.events import (
     FormShown,
     MemoriesChanged,
     MessageAdded,
+    MessageScreened,
     PromptEncoded,
     PromptRead,
     PromptWarmed,
@@ -31,6 +34,7 @@ from hitsend.events import (
     Span,
     Stamped,
     TextArrived,
+    TextEnd,
     TitleChosen,
     ToolArgumentsArrived,
     ToolCallArrived,
@@ -60,6 +64,7 @@ from hitsend.messages import (
     Usage,
     UsedPrompt,
 )
+from hitsend.safety.policy import SafetyReason, Screening
 from hitsend.sse import DONE
 from hitsend.wire.message import Origin, build_message
 from hitsend.wire.v1 import V1View
@@ -121,6 +126,21 @@ def thought() -> Events:
     yield TextArrived("Hello", thought_ms=1234.5)
     yield from text_events("!")
     yield from end_events(1)
+
+
+def guarded() -> Events:
+    """The safety checks cut what was shown already."""
+    opening = list(opening_events("Say something."))
+    screened = Screening("prompt", "allow", (SafetyReason("rule", "weapons", 0.5),))
+    yield opening[0]
+    yield MessageScreened(screened)
+    yield from opening[1:]
+    yield from text_events("Fine.", " Then", " more.")
+    kept = "Fine."
+    end = TextEnd(len(kept), hashlib.sha256(kept.encode()).hexdigest())
+    yield AnswerGuarded(Screening("answer", "cut", (SafetyReason("rule", "denied"),)), end)
+    yield AnswerFinished(ANSWER, "blocked", Usage(12, 8, 3, 0.4, 21.5, 30.0))
+    yield TurnFinished("blocked")
 
 
 def emoji() -> Events:
@@ -388,6 +408,7 @@ def record(name: str, log: list[Stamped]) -> None:
 RECORDED = (
     hello,
     thought,
+    guarded,
     emoji,
     stopped,
     stopped_before_a_word,
