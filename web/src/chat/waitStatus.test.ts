@@ -145,6 +145,7 @@ test.each<[string, Message[]]>([
 	['nothing', []],
 	['nothing', [said('')]],
 	['text', [said('It is')]],
+	['thought', [said('', { metadata: { thought: { kind: 'thought', text: 'Hm.' } } })]],
 	['tool', [said('Let me see.', { metadata: { tool_calls: [CALL] } })]],
 	['tool', [said('Let me see.'), RUNNING]],
 	['tool', [said(''), RUNNING, TOOL]],

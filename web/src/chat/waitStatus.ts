@@ -11,14 +11,15 @@ const SILENT_S = 15;
 /** A model that is writing never pauses this long. */
 const STALLED_S = 10;
 
-/** What the answer does: its line of a tool shows that for itself. */
-export type Progress = 'nothing' | 'text' | 'tool' | 'after tools';
+/** What the answer does: the line of a tool, or of a thought, shows that for itself. */
+export type Progress = 'nothing' | 'text' | 'thought' | 'tool' | 'after tools';
 
 export function findProgress(last: Message | null, messages: Message[]): Progress {
 	if (last === null) return 'nothing';
 	const isRunning = messages.some((one) => isToolMessage(one) && one.status === 'in_progress');
 	if (isRunning || last.metadata.tool_calls !== undefined) return 'tool';
 	if (!isToolMessage(last) && (last.content.parts[0] ?? '') !== '') return 'text';
+	if (last.metadata.thought !== undefined) return 'thought';
 	return messages.some(isToolMessage) ? 'after tools' : 'nothing';
 }
 
@@ -110,7 +111,7 @@ function describeReason(
 	if (!isOnline) return turn.id === null ? state.unsent : state.offline;
 	if (turn.isReconnecting) return state.reconnecting;
 	if (turn.id === null && isWorking) return state.working;
-	if (progress === 'tool') return null;
+	if (progress === 'tool' || progress === 'thought') return null;
 	if (progress === 'text' && !isStalled({ turn, progress, now })) return null;
 	if (engine !== null && engine.store !== 'ready') return state[engine.store];
 	if (engine !== null && engine.state !== 'ready') return state[engine.state];
