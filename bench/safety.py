@@ -16,12 +16,18 @@ from pathlib import Path
 
 import msgspec
 from training.calibrate import measure as measure_rows
-from training.calibrate import open_encoder
 from training.metrics import Figures, Scored
 from training.rows import Row, read_rows
 
 from bench import machine
-from hitsend.safety.classifier import Classifier, Verdict, load_trained
+from hitsend.safety.classifier import (
+    ENCODER_SHA256,
+    WEIGHTS_FOLDER,
+    Classifier,
+    Verdict,
+    load_trained,
+)
+from hitsend.safety.encoder import ChildEncoder
 from hitsend.safety.heads import Head
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +49,8 @@ TITLES = {
     "harmless_languages": "harmless, other languages",
     "injections": "orders to the assistant in files, pages and tool results",
     "documents": "the same without such orders",
+    "refusals": "refusals (by the head for refusals)",
+    "answers": "answers that refuse nothing (by the same)",
 }
 
 
@@ -86,7 +94,7 @@ async def measure(data: Path | None) -> str:
     trained = load_trained()
     if trained is None:
         raise SystemExit("This tree has no weights of the classifier: see training/train.py.")
-    encoder = await open_encoder(Path(), trained.encoder)
+    encoder = ChildEncoder(WEIGHTS_FOLDER, ENCODER_SHA256)
     classifier = Classifier(trained, encoder)
     try:
         judged = [await judge(classifier, case) for case in read_cases()]

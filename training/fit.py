@@ -1,13 +1,11 @@
-"""Fits the encoder and the heads: first the heads alone, then the heads and the upper layers.
-
-With one `first_layer` above 0, the layers below it stay as they are, and their output is computed
-once. That halves the time on a CPU.
-"""
+"""Fits the encoder and the heads: first the heads alone, then all."""
 
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch.nn import functional
@@ -15,14 +13,13 @@ from torch.nn import functional
 from hitsend.safety.heads import HEADS, NUM_HIDDEN, Head
 from training.encoder import (
     NUM_DIMENSIONS,
-    NUM_LAYERS,
     Tensor,
     Weights,
     embed_tokens,
     pool,
     run_layers,
 )
-from training.rows import Row
+from training.examples import Example
 
 HEAD_WEIGHTS: dict[Head, float] = {"harm": 1.0, "answer harm": 0.5}
 OTHER_HEAD_WEIGHT = 0.3
@@ -38,34 +35,14 @@ BATCHES_A_BUCKET = 50
 
 @dataclass(frozen=True)
 class Recipe:
-    first_layer: int = 0
-    num_tokens: int = 256
     num_epochs: int = 5
-    batch_rows: int = 64
-    rate: float = 5e-5
-    head_rate: float = 2e-4
+    batch_rows: int = 128
+    rate: float = 7e-5
+    head_rate: float = 3e-4
     dropout: float = 0.1
     consistency: float = 0.5
     """R-Drop: how much two passes with different dropout have to agree. 0 saves the second pass."""
     seed: int = 0
-    device: str = "cpu"
-
-
-@dataclass(frozen=True)
-class Example:
-    tokens: tuple[int, ...]
-    targets: tuple[float, ...]
-    """For each head 1, 0, or -1 where the row says nothing."""
-    weight: float
-
-
-def make_example(row: Row, tokens: Sequence[int], num_tokens: int) -> Example:
-    """Keeps the first and the last half of a long text."""
-    half = num_tokens // 2
-    if len(tokens) > num_tokens:
-        tokens = [*tokens[:half], *tokens[-half:]]
-    targets = tuple(float(row.labels.get(head, -1)) for head in HEADS)
-    return Example(tuple(tokens), targets, row.weight)
 
 
 def make_head(seed: int) -> Weights:
@@ -82,130 +59,127 @@ def make_head(seed: int) -> Weights:
     }
 
 
+class Rows:
+    """All rows on the device, so that a step waits for nothing."""
+
+    def __init__(self, examples: Sequence[Example], device: str) -> None:
+        self.device = device
+        self.lengths = [len(one.tokens) for one in examples]
+        longest = max(self.lengths)
+        padded = [[*one.tokens, *[0] * (longest - len(one.tokens))] for one in examples]
+        self.tokens = torch.tensor(padded, device=device)
+        self.targets = torch.tensor([_targets_of(one) for one in examples], device=device)
+        self.weights = torch.tensor([[one.weight] for one in examples], device=device)
+        self._lengths = torch.tensor(self.lengths, device=device)
+
+    def pick(self, batch: Sequence[int]) -> "Batch":
+        longest = max(self.lengths[i] for i in batch)
+        at = torch.tensor(batch).to(self.device, non_blocking=True)
+        mask = torch.arange(longest, device=self.device) < self._lengths[at, None]
+        return Batch(self.tokens[at, :longest], mask, self.targets[at], self.weights[at])
+
+
+class Batch(NamedTuple):
+    tokens: Tensor
+    mask: Tensor
+    targets: Tensor
+    weights: Tensor
+
+    def twice(self) -> "Batch":
+        return Batch(*(torch.cat([one, one]) for one in self))
+
+
 class Fit:
-    def __init__(self, encoder: Weights, examples: Sequence[Example], recipe: Recipe) -> None:
+    def __init__(self, encoder: Weights, rows: Rows, recipe: Recipe) -> None:
         self.recipe = recipe
-        self.encoder = {name: one.to(recipe.device) for name, one in encoder.items()}
-        self.examples = examples
+        self.encoder = {name: one.to(rows.device) for name, one in encoder.items()}
+        self.rows = rows
         self._chance = random.Random(recipe.seed)
         torch.manual_seed(recipe.seed)
-        self._hidden = self._run_frozen_layers() if recipe.first_layer else []
 
     def fit_head(self, head: Weights) -> None:
         """Fits the head to what the encoder gives as it is."""
-        parameters = _require_gradients(head, self.recipe.device)
-        vectors = torch.cat([self._pool_frozen(batch) for batch in self._in_order()])
-        targets, weights = self._targets(range(len(self.examples)))
+        parameters = _require_gradients(head, self.rows.device)
+        vectors = torch.cat([self._embed(batch) for batch in self._in_order()])
         optimizer = torch.optim.AdamW(parameters, HEAD_ONLY_RATE, weight_decay=WEIGHT_DECAY)
-        order = list(range(len(self.examples)))
         for _ in range(HEAD_EPOCHS):
-            self._chance.shuffle(order)
-            for at in range(0, len(order), self.recipe.batch_rows):
-                rows = order[at : at + self.recipe.batch_rows]
-                logits = run_head(head, vectors[rows], self.recipe.dropout)
-                loss = _loss(logits, targets[rows], weights[rows])
+            for batch in self._shuffled():
+                logits = run_head(head, vectors[batch], self.recipe.dropout)
+                loss = _loss(logits, self.rows.targets[batch], self.rows.weights[batch])
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
 
     def fit_all(self, head: Weights, after_epoch: Callable[[int, float], None]) -> None:
-        """Fits the upper layers and the head together."""
+        """Fits the encoder and the head together."""
         recipe = self.recipe
-        upper = _require_gradients(self._trained(), recipe.device)
+        encoder = _require_gradients(self.encoder, self.rows.device)
         groups = [
-            {"params": upper, "lr": recipe.rate},
-            {"params": _require_gradients(head, recipe.device), "lr": recipe.head_rate},
+            {"params": encoder, "lr": recipe.rate},
+            {"params": _require_gradients(head, self.rows.device), "lr": recipe.head_rate},
         ]
         optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
-        num_steps = recipe.num_epochs * -(-len(self.examples) // recipe.batch_rows)
+        num_steps = recipe.num_epochs * -(-len(self.rows.lengths) // recipe.batch_rows)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda at: _rate(at / num_steps))
         for epoch in range(recipe.num_epochs):
-            total, num_batches = 0.0, 0
+            losses = []
             for batch in self._shuffled():
-                loss = self._batch_loss(batch, head)
+                loss = self._batch_loss(self.rows.pick(batch), head)
                 optimizer.zero_grad()
                 loss.backward()
-                torch.nn.utils.clip_grad_norm_(upper, 1.0)
+                torch.nn.utils.clip_grad_norm_(encoder, 1.0)
                 optimizer.step()
                 schedule.step()
-                total, num_batches = total + loss.item(), num_batches + 1
-            after_epoch(epoch, total / num_batches)
+                losses.append(loss.detach())
+            after_epoch(epoch, torch.stack(losses).mean().item())
 
-    def _batch_loss(self, batch: Sequence[int], head: Weights) -> Tensor:
-        targets, weights = self._targets(batch)
-        first = self._logits(batch, head)
+    def score(self, head: Weights) -> Tensor:
+        """Returns the scores of all rows, by head."""
+        with torch.no_grad():
+            logits = [run_head(head, self._embed(batch)) for batch in self._in_order()]
+        return torch.sigmoid(torch.cat(logits)).cpu()
+
+    def _batch_loss(self, batch: Batch, head: Weights) -> Tensor:
         if not self.recipe.consistency:
-            return _loss(first, targets, weights)
-        second = self._logits(batch, head)
+            return _loss(self._logits(batch, head), batch.targets, batch.weights)
+        first, second = self._logits(batch.twice(), head).chunk(2)
         apart = (torch.sigmoid(first) - torch.sigmoid(second)) * (first - second)
-        apart = (apart * (targets >= 0)).sum(1).mean()
-        loss = _loss(first, targets, weights) + _loss(second, targets, weights)
+        apart = (apart * (batch.targets >= 0)).sum(1).mean()
+        loss = _loss(first, batch.targets, batch.weights)
+        loss = loss + _loss(second, batch.targets, batch.weights)
         return loss / 2 + self.recipe.consistency * apart / 2
 
-    def _logits(self, batch: Sequence[int], head: Weights) -> Tensor:
-        hidden, mask = self._batch(batch)
-        layers = range(self.recipe.first_layer, NUM_LAYERS)
-        with self._half_precision():
-            hidden = run_layers(self.encoder, hidden, mask, layers, self.recipe.dropout)
-        return run_head(head, pool(hidden.float(), mask), self.recipe.dropout)
+    def _logits(self, batch: Batch, head: Weights) -> Tensor:
+        vectors = self._vectors(batch, self.recipe.dropout)
+        return run_head(head, vectors, self.recipe.dropout)
 
-    def _trained(self) -> Weights:
-        below = tuple(f"blk.{number}." for number in range(self.recipe.first_layer))
-        if self.recipe.first_layer:
-            below += ("token", "position")
-        return {name: one for name, one in self.encoder.items() if not name.startswith(below)}
+    def _embed(self, batch: Sequence[int]) -> Tensor:
+        with torch.no_grad():
+            return self._vectors(self.rows.pick(batch), dropout=0.0)
 
-    def _run_frozen_layers(self) -> list[Tensor]:
-        """Returns the hidden states below `first_layer` of each example, in half precision."""
-        found: list[Tensor] = [None] * len(self.examples)
-        for batch in self._in_order():
-            tokens, mask = _pad([self.examples[i].tokens for i in batch], self.recipe.device)
-            with torch.no_grad(), self._half_precision():
-                hidden = embed_tokens(self.encoder, tokens)
-                below = range(self.recipe.first_layer)
-                hidden = run_layers(self.encoder, hidden, mask, below, dropout=0.0)
-            for i, states in zip(batch, hidden.to(torch.bfloat16), strict=True):
-                found[i] = states[: len(self.examples[i].tokens)].clone()
-        return found
-
-    def _pool_frozen(self, batch: Sequence[int]) -> Tensor:
-        hidden, mask = self._batch(batch)
-        layers = range(self.recipe.first_layer, NUM_LAYERS)
-        with torch.no_grad(), self._half_precision():
-            return pool(run_layers(self.encoder, hidden, mask, layers, 0.0).float(), mask)
-
-    def _batch(self, batch: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Returns the input of the first fitted layer, and the mask."""
-        tokens, mask = _pad([self.examples[i].tokens for i in batch], self.recipe.device)
-        if not self._hidden:
-            return embed_tokens(self.encoder, tokens), mask
-        states = [self._hidden[i] for i in batch]
-        return torch.nn.utils.rnn.pad_sequence(states, batch_first=True).float(), mask
-
-    def _targets(self, batch: Sequence[int]) -> tuple[Tensor, Tensor]:
-        targets = torch.tensor([self.examples[i].targets for i in batch])
-        weights = torch.tensor([[self.examples[i].weight] for i in batch])
-        return targets.to(self.recipe.device), weights.to(self.recipe.device)
+    def _vectors(self, batch: Batch, dropout: float) -> Tensor:
+        with torch.autocast(self.rows.device, torch.bfloat16):
+            hidden = embed_tokens(self.encoder, batch.tokens)
+            hidden = run_layers(self.encoder, hidden, batch.mask, dropout)
+        return pool(hidden.float(), batch.mask)
 
     def _in_order(self) -> Iterator[Sequence[int]]:
-        """The rows as they are: `fit_head` needs their vectors in this order."""
-        for at in range(0, len(self.examples), self.recipe.batch_rows):
-            yield range(at, min(at + self.recipe.batch_rows, len(self.examples)))
+        """The rows as they are: their vectors are needed in this order."""
+        num_rows, size = len(self.rows.lengths), self.recipe.batch_rows
+        for at in range(0, num_rows, size):
+            yield range(at, min(at + size, num_rows))
 
     def _shuffled(self) -> Iterator[Sequence[int]]:
         size = self.recipe.batch_rows
-        order = list(range(len(self.examples)))
+        order = list(range(len(self.rows.lengths)))
         self._chance.shuffle(order)
         batches = []
         for at in range(0, len(order), size * BATCHES_A_BUCKET):
             some = order[at : at + size * BATCHES_A_BUCKET]
-            some.sort(key=lambda i: len(self.examples[i].tokens))
+            some.sort(key=self.rows.lengths.__getitem__)
             batches += [some[start : start + size] for start in range(0, len(some), size)]
         self._chance.shuffle(batches)
         yield from batches
-
-    def _half_precision(self) -> Tensor:
-        return torch.autocast(self.recipe.device, torch.bfloat16)
 
 
 def run_head(head: Weights, vectors: Tensor, dropout: float = 0.0) -> Tensor:
@@ -214,20 +188,24 @@ def run_head(head: Weights, vectors: Tensor, dropout: float = 0.0) -> Tensor:
     return functional.linear(hidden, head["output.weight"], head["output.bias"])
 
 
+@cache
+def _head_weights(device: str) -> Tensor:
+    weights = [HEAD_WEIGHTS.get(head, OTHER_HEAD_WEIGHT) for head in HEADS]
+    return torch.tensor(weights, device=device)
+
+
+def _targets_of(example: Example) -> list[float]:
+    """Returns for each head 1, 0, or -1 where the row says nothing."""
+    return [-1.0 if one is None else float(one) for one in example.targets]
+
+
 def _loss(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    by_head = [HEAD_WEIGHTS.get(head, OTHER_HEAD_WEIGHT) for head in HEADS]
-    weight = weights * (targets >= 0) * torch.tensor(by_head, device=logits.device)
+    by_head = _head_weights(str(logits.device))
+    weight = weights * (targets >= 0) * by_head
     losses = functional.binary_cross_entropy_with_logits(
         logits, targets.clamp(min=0), weight, reduction="none"
     )
     return losses.sum(1).mean()
-
-
-def _pad(rows: Sequence[Sequence[int]], device: str) -> tuple[Tensor, Tensor]:
-    longest = max(map(len, rows))
-    tokens = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
-    mask = torch.arange(longest) < torch.tensor([len(row) for row in rows])[:, None]
-    return tokens.to(device), mask.to(device)
 
 
 def _require_gradients(weights: Weights, device: str) -> list[Tensor]:

@@ -4,7 +4,9 @@ Each label is of one head. A row says nothing about the heads that it has no lab
 are nearly the same are in one part, and some sources are kept for the test alone.
 """
 
+import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -19,8 +21,6 @@ from training.contrast_rows import ContrastRow, write_rows
 Part: TypeAlias = Literal["train", "calibrate", "test"]
 Labels: TypeAlias = Mapping[Head, bool]
 
-TEST_SOURCES = frozenset({"guardreasoner/aegis", "self-instruct/user", "clinc150", "mmlu"})
-"""Nothing like these is trained on."""
 ASK_FIRST = frozenset({"guardreasoner/wildguard", "wildguardmix", "wildjailbreak"})
 """Those who publish these want to be asked before weights trained on them are passed on. Nobody
 was, so these are for tests as well."""
@@ -32,6 +32,9 @@ MAX_TWEETS = 1_400
 TWEETS = "davidson"
 TWEET_WEIGHT = 0.5
 CONTRAST = "contrast"
+RED_TEAM = "hh-rlhf/harmless"
+HUMAN_TURN = re.compile(r"\n\nHuman: ?(.+?)(?=\n\nAssistant:|\n\nHuman:|\Z)", re.S)
+MIN_RED_TEAM_CHARS, MAX_RED_TEAM_CHARS = 12, 2_000
 KEY_CHARS = 60
 """Rows that begin alike, letter for letter, are counted as nearly the same."""
 PAGE = "The city library is open from nine to six, and on Saturdays until two."
@@ -68,17 +71,20 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def part(self) -> Part:
-        if self.source in TEST_SOURCES | ASK_FIRST:
+        if self.source in ASK_FIRST:
             return "test"
+        if self.source == RED_TEAM:
+            return "train"
         letters = "".join(filter(str.isalpha, self.text.casefold()))[:KEY_CHARS]
         place = int.from_bytes(blake2b(letters.encode(), digest_size=4).digest()) % 100
         calibrate, test = PARTS[self.is_harmful]
         return "train" if place < calibrate else "calibrate" if place < test else "test"
 
 
-def read_rows(folder: Path) -> list[Row]:
+def read_rows(folder: Path, red_team: Path | None = None) -> list[Row]:
     """`folder` has `prompts.jsonl`, `jailbreaks.jsonl` and `answers.jsonl`."""
     rows = [
+        *(_read_red_team(red_team) if red_team else ()),
         *_limit_tweets(_read_prompts(_read_lines(folder / "prompts.jsonl"))),
         *_read_jailbreaks(_read_lines(folder / "jailbreaks.jsonl")),
         *_read_answers(_read_lines(folder / "answers.jsonl")),
@@ -148,6 +154,17 @@ def _read_answers(lines: Iterator[dict[str, str]]) -> Iterator[Row]:
             yield Row(answer, {"answer harm": label == "harmful"}, source)
         elif source == "pyrit/refusal":
             yield Row(answer, {"refusal": label == "refusal"}, source)
+
+
+def _read_red_team(path: Path) -> Iterator[Row]:
+    """Reads the conversations of people who tried to lead a model astray, as hh-rlhf has them.
+    Their first and last messages have no labels."""
+    with gzip.open(path, "rt") as file:
+        for line in file:
+            turns = HUMAN_TURN.findall(json.loads(line)["chosen"])
+            for text in dict.fromkeys((turns[0], turns[-1])):
+                if len(text) >= MIN_RED_TEAM_CHARS:
+                    yield Row(text[:MAX_RED_TEAM_CHARS], {}, RED_TEAM)
 
 
 def _convert_contrast(row: ContrastRow) -> Row:

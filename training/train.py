@@ -1,133 +1,147 @@
-"""Trains the safety classifier and writes its weights.
+"""Trains the safety classifier from what `training.prepare` wrote, and writes its weights.
 
+    .venv/bin/python -m training.prepare --data ../shared/data/safety --out /tmp/safety
     python -m venv .venv-training
-    .venv-training/bin/pip install torch tokenizers numpy -e .
-    .venv-training/bin/python -m training.train --data ../shared/data/safety --out /tmp/safety
+    .venv-training/bin/pip install torch numpy msgspec simsimd
+    PYTHONPATH=src .venv-training/bin/python -m training.train /tmp/safety
     .venv/bin/python -m training.calibrate --data ../shared/data/safety --out /tmp/safety
 
-The first command fits the model and takes a minute or two on a GPU; the same seed gives the same
-weights on the same machine. On a CPU, `--epochs 0` fits only the heads, to vectors of MiniLM as it
-is, in some minutes; `--first-layer 3 --tokens 128 --epochs 3 --consistency 0 --seeds 1` fits the
-upper half in about an hour on two cores. The second sets the thresholds on the
-quantised model as it is served. The rows under `--data` are not part of the project.
+The second part needs torch and no data, so it can run on another machine; it takes a few minutes on
+a GPU. The same seed gives the same weights on the same kind of device. The last part quantises the
+model, sets the thresholds on it as it is served, and measures it.
 """
 
 import argparse
-import asyncio
+import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # before torch is imported
 
 import msgspec
+import numpy as np
 import torch
-from tokenizers import Tokenizer
 
-from hitsend.engine.embedding.minilm import NAME
-from hitsend.engine.embedding.weights import ONNX, TOKENIZER
-from hitsend.engine.models.catalogue import Catalogue
 from hitsend.safety.classifier import HEADS_FILE, Trained
-from hitsend.safety.heads import Heads
-from training.encoder import ENCODER_FILE, Weights, read_weights, write_weights
-from training.fit import VECTOR_SCALE, Fit, Recipe, make_example, make_head
+from hitsend.safety.heads import ANSWER_HEADS, HEADS, Heads
+from training.encoder import Weights, read_weights
+from training.examples import FITTED_FILE, PREPARED_FILE, Example, Prepared, Target
+from training.fit import VECTOR_SCALE, Fit, Recipe, Rows, make_head
 from training.ngrams import fit_ngrams
-from training.rows import MAX_TWEETS, TWEETS, Row, read_rows
+
+
+
+SURE_OF_HARM, SURE_OF_NONE = 0.4, 0.03
+"""Rows without labels are used where the score of a first model is beyond these."""
 
 
 def main() -> None:
     words = read_words()
-    torch.use_deterministic_algorithms(True)
-    words.out.mkdir(parents=True, exist_ok=True)
-    rows = select(read_rows(words.data))
-    onnx, tokenizer = asyncio.run(fetch_base(words.out / "base"))
-    facts, encoder = read_weights(onnx, tokenizer)
-    recipe = Recipe(
-        first_layer=words.first_layer,
-        num_tokens=words.tokens,
-        num_epochs=words.epochs,
-        consistency=words.consistency,
-        device="cuda" if torch.cuda.is_available() else "cpu",
-    )
-    read_tokens = Tokenizer.from_file(str(tokenizer))
-    read_tokens.no_truncation()
-    read_tokens.no_padding()
-    encoded = read_tokens.encode_batch([row.text for row in rows])
-    examples = [
-        make_example(row, one.ids, recipe.num_tokens)
-        for row, one in zip(rows, encoded, strict=True)
-    ]
-    examples.sort(key=lambda one: len(one.tokens))
-    tell(f"{len(rows):,} rows, {sum(len(one.tokens) for one in examples):,} tokens")
-    ngrams = fit_ngrams(rows, seed=0)
-    tell("n-grams are fitted")
-
-    def save(encoder: Weights, head: Weights) -> None:
-        if recipe.num_epochs:
-            write_weights(words.out / ENCODER_FILE, facts, encoder)
-        name = Path(ENCODER_FILE).stem if recipe.num_epochs else NAME
-        trained = Trained(encoder=name, heads=export_head(head), ngrams=ngrams)
-        (words.out / HEADS_FILE).write_bytes(msgspec.msgpack.encode(trained))
-
-    fitted = []
-    head = make_head(seed=0)
-    for seed in range(words.seeds):
-        fit = Fit(copy(encoder), examples, replace(recipe, seed=seed))
-        tell("the frozen layers have run")
-        if not seed:  # seeds whose weights are averaged have to begin with the same head
-            fit.fit_head(head)
-            tell("the head is fitted")
-            save(fit.encoder, head)
-        if not recipe.num_epochs:
-            return
-        own_head = copy(head)
-
-        def report(epoch: int, loss: float, fit: Fit = fit, own_head: Weights = own_head) -> None:
-            tell(f"seed {fit.recipe.seed}, epoch {epoch + 1}: loss {loss:.4f}")
-            save(fit.encoder, own_head)
-
-        fit.fit_all(own_head, report)
-        fitted.append((fit.encoder, own_head))
-    save(average([one for one, _ in fitted]), average([one for _, one in fitted]))
+    make_deterministic()
+    content = (words.folder / PREPARED_FILE).read_bytes()
+    prepared = msgspec.msgpack.decode(content, type=Prepared)
+    examples = [one for one in prepared.examples if one.part == "train" and has_label(one)]
+    unlabelled = [one for one in prepared.examples if not has_label(one)]
+    tell(f"{len(examples):,} rows, {sum(len(one.tokens) for one in examples):,} tokens")
+    base, recipe = read_weights(prepared.base), Recipe(num_epochs=words.epochs)
+    ngrams = fit_ngrams(examples, seed=0)
+    tell("the n-grams are fitted")
+    if unlabelled:
+        examples += label(unlabelled, *fit(base, None, examples, recipe))
+        tell(f"{len(examples):,} rows with those that a first model has labelled")
+    head = make_head(seed=0)  # seeds whose weights are averaged have to begin with the same head
+    Fit(base, Rows(examples, find_device()), recipe).fit_head(head)
+    head = on_cpu(head)
+    tell("the head is fitted")
+    with ProcessPoolExecutor(words.processes, multiprocessing.get_context("spawn")) as pool:
+        fits = [
+            pool.submit(fit, base, head, examples, replace(recipe, seed=seed))
+            for seed in range(words.seeds)
+        ]
+        fitted = [one.result() for one in fits]
+    encoder, head = (average(models) for models in zip(*fitted, strict=True))
+    trained = Trained(heads=export_head(head), ngrams=ngrams)
+    (words.folder / HEADS_FILE).write_bytes(msgspec.msgpack.encode(trained))
+    halves = {name: one.numpy().astype(np.float16) for name, one in encoder.items()}
+    np.savez(words.folder / FITTED_FILE, **halves)
 
 
 def read_words() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("folder", type=Path, help="what training.prepare wrote")
     parser.add_argument("--seeds", type=int, default=5, help="models whose weights are averaged")
-    parser.add_argument("--first-layer", type=int, default=0, help="layers below stay frozen")
-    parser.add_argument("--tokens", type=int, default=256, help="longer rows lose their middle")
-    parser.add_argument("--epochs", type=int, default=5, help="0 fits only the heads")
-    parser.add_argument("--consistency", type=float, default=0.5, help="R-Drop")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--processes", type=int, default=1, help="seeds fitted at once")
     return parser.parse_args()
 
 
-def select(rows: Sequence[Row]) -> list[Row]:
-    """Returns the rows of the training part, with no more benign tweets than of other kinds."""
-    num_tweets, selected = 0, []
-    for row in rows:
-        if row.part != "train":
-            continue
-        is_tweet = row.source == TWEETS and row.is_benign_prompt
-        num_tweets += is_tweet
-        if not is_tweet or num_tweets <= MAX_TWEETS:
-            selected.append(row)
-    return selected
+def make_deterministic() -> None:
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
 
 
-async def fetch_base(folder: Path) -> tuple[Path, Path]:
-    """Downloads MiniLM and its tokenizer, as hitsend does for its vectors."""
-    catalogue = Catalogue(folder, entries=(ONNX, TOKENIZER))
-    onnx, tokenizer = [await catalogue.pull(one.name) for one in catalogue.entries]
-    return onnx.path, tokenizer.path
+def fit(
+    base: Weights, head: Weights | None, examples: Sequence[Example], recipe: Recipe
+) -> tuple[Weights, Weights]:
+    """Returns the encoder and the head. Runs in a process of its own."""
+    make_deterministic()
+    one = Fit(copy(base), Rows(examples, find_device()), recipe)
+    own_head = copy(head) if head else make_head(recipe.seed)
+    if not head:
+        one.fit_head(own_head)
+    one.fit_all(
+        own_head, lambda epoch, loss: tell(f"seed {recipe.seed}, epoch {epoch + 1}: {loss:.4f}")
+    )
+    return on_cpu(one.encoder), on_cpu(own_head)
+
+
+def label(rows: Sequence[Example], encoder: Weights, head: Weights) -> list[Example]:
+    """Returns the rows that the model is sure of."""
+    scores = Fit(encoder, Rows(rows, find_device()), Recipe()).score(on_device(head))
+    harm = scores[:, HEADS.index("harm")].tolist()
+    sure = [pair for pair in zip(rows, harm, strict=True) if not is_unsure(pair[1])]
+    return [
+        msgspec.structs.replace(row, targets=label_prompt(score >= SURE_OF_HARM))
+        for row, score in sure
+    ]
+
+
+def is_unsure(score: float) -> bool:
+    return SURE_OF_NONE < score < SURE_OF_HARM
+
+
+def label_prompt(is_harmful: bool) -> list[Target]:
+    """A harmful one says nothing about the categories."""
+    others = None if is_harmful else False
+    return [
+        is_harmful if head == "harm" else None if head in ANSWER_HEADS else others
+        for head in HEADS
+    ]
+
+
+def has_label(one: Example) -> bool:
+    return any(target is not None for target in one.targets)
+
+
+def find_device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def on_device(weights: Weights) -> Weights:
+    return {name: one.to(find_device()) for name, one in weights.items()}
+
+
+def on_cpu(weights: Weights) -> Weights:
+    return {name: one.detach().cpu() for name, one in weights.items()}
 
 
 def export_head(head: Weights) -> Heads:
-    plain = {name: one.detach().cpu().float() for name, one in head.items()}
+    plain = {name: one.float() for name, one in head.items()}
     return Heads(
         hidden=(plain["hidden.weight"] * VECTOR_SCALE).numpy().tobytes(),
         hidden_bias=plain["hidden.bias"].numpy().tobytes(),
@@ -141,7 +155,7 @@ def copy(weights: Weights) -> Weights:
 
 
 def average(many: Sequence[Weights]) -> Weights:
-    return {name: torch.stack([one[name].detach() for one in many]).mean(0) for name in many[0]}
+    return {name: torch.stack([one[name] for one in many]).mean(0) for name in many[0]}
 
 
 def tell(text: str) -> None:

@@ -9,18 +9,21 @@ Thresholds are part of the trained weights. Nothing here knows turns, policies o
 """
 
 import asyncio
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hitsend.errors import EngineDown
+from hitsend.errors import EngineDown, ModelBroken
 from hitsend.safety.disguises import undo_disguises
 from hitsend.safety.heads import NGRAM_HEADS, Head, Heads, Ngrams
 
-WEIGHTS_FOLDER = "weights"
+WEIGHTS_FOLDER = Path(__file__).with_name("weights")
 HEADS_FILE = "heads.msgpack"
+HEADS_SHA256 = ""
+ENCODER_SHA256 = ""
 NGRAM_SHARE = 0.15
 
 WINDOW_COST = 250.0
@@ -38,10 +41,6 @@ Decision: TypeAlias = Literal["pass", "ask", "block"]
 class Encoder(Protocol):
     """Turns texts into vectors of length one."""
 
-    @property
-    def name(self) -> str:
-        """Heads read only the vectors of the encoder that they were trained with."""
-
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Raises EngineDown."""
 
@@ -56,8 +55,6 @@ class Threshold(msgspec.Struct, frozen=True):
 class Trained(msgspec.Struct, frozen=True):
     """What training writes, except for the encoder."""
 
-    encoder: str
-    """The name of the encoder that the heads read."""
     heads: Heads
     ngrams: Ngrams
     thresholds: Mapping[Head, Threshold] = {}
@@ -80,9 +77,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 class Classifier:
     def __init__(self, trained: Trained, encoder: Encoder | None) -> None:
-        """An encoder of another name is not used."""
         self._trained = trained
-        self._encoder = encoder if encoder and encoder.name == trained.encoder else None
+        self._encoder = encoder
 
     async def classify(self, text: str) -> Verdict:
         """Raises nothing for any text. Works outside the event loop."""
@@ -114,9 +110,15 @@ class Classifier:
 
 
 def load_trained() -> Trained | None:
-    """Returns the weights that come with hitsend, or None in an install without them."""
-    file = files("hitsend.safety").joinpath(WEIGHTS_FOLDER, HEADS_FILE)
-    return msgspec.msgpack.decode(file.read_bytes(), type=Trained) if file.is_file() else None
+    """Returns the weights that come with hitsend, or None in an install without them. Raises
+    ModelBroken."""
+    file = WEIGHTS_FOLDER / HEADS_FILE
+    if not file.is_file():
+        return None
+    content = file.read_bytes()
+    if hashlib.sha256(content).hexdigest() != HEADS_SHA256:
+        raise ModelBroken(f"{file} is damaged: its checksum is wrong.")
+    return msgspec.msgpack.decode(content, type=Trained)
 
 
 def cut_windows(text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@
 
 import math
 from array import array
+from collections import deque
 from typing import Any, Literal, TypeAlias
 from zlib import crc32
 
@@ -47,7 +48,7 @@ CATEGORIES: tuple[Category, ...] = (
 ANSWER_HEADS: tuple[Head, ...] = ("answer harm", "refusal")
 """These read what a model wrote. The others read what people, files, pages and tools say."""
 HEADS: tuple[Head, ...] = ("harm", "jailbreak", "injection", *ANSWER_HEADS, *CATEGORIES)
-NGRAM_HEADS: tuple[Head, ...] = ("harm", "jailbreak", "injection")
+NGRAM_HEADS: tuple[Head, ...] = ("harm", "jailbreak", "injection", "answer harm")
 
 NUM_DIMENSIONS = 384
 NUM_HIDDEN = 256
@@ -55,6 +56,7 @@ NUM_BUCKETS = 1 << 16
 NGRAM_LENGTHS = (3, 4, 5)
 MAX_NGRAM_CHARS = 1000
 """Of each window."""
+MAX_STREAM_NGRAMS = MAX_NGRAM_CHARS * len(NGRAM_LENGTHS)
 
 
 class Ngrams(msgspec.Struct, frozen=True):
@@ -74,6 +76,69 @@ class Ngrams(msgspec.Struct, frozen=True):
             total = sum([table[bucket] for bucket in buckets]) * self.scales[number]
             scores[head] = _sigmoid(total / length + self.biases[number])
         return scores
+
+    def stream(self, head: Head) -> "NgramStream":
+        return NgramStream(self, head)
+
+
+class NgramStream:
+    """Scores a text while it grows, by one head: after each piece the score is what `Ngrams.score`
+    gives for the text so far, or for about its last `MAX_NGRAM_CHARS`. It takes about a microsecond
+    for a character."""
+
+    def __init__(self, ngrams: Ngrams, head: Head) -> None:
+        number = NGRAM_HEADS.index(head)
+        tables = memoryview(ngrams.tables)
+        self._table = tables[number * NUM_BUCKETS : (number + 1) * NUM_BUCKETS].cast("b")
+        self._scale, self._bias = ngrams.scales[number], ngrams.biases[number]
+        self._tail = b" "
+        self._has_space = True
+        """Spaces at the beginning and the end do not count, and several count as one."""
+        self._is_pending = False
+        self._counts: dict[int, int] = {}
+        self._window: deque[int] = deque()
+        self._total = 0
+
+    def add(self, text: str) -> float:
+        content = self._tail + self._squeeze(text).encode()
+        for end in range(len(self._tail) + 1, len(content) + 1):
+            for length in NGRAM_LENGTHS:
+                if length <= end:
+                    self._add_bucket(crc32(content[end - length : end]) % NUM_BUCKETS)
+        self._tail = content[-(NGRAM_LENGTHS[-1] - 1) :]
+        while len(self._window) > MAX_STREAM_NGRAMS:
+            self._remove_bucket(self._window.popleft())
+        return self.score
+
+    @property
+    def score(self) -> float:
+        length = math.sqrt(len(self._counts) or 1)
+        return _sigmoid(self._total * self._scale / length + self._bias)
+
+    def _squeeze(self, text: str) -> str:
+        """A space is held back until a word follows it."""
+        words = " ".join(text.lower().split())
+        if not words:
+            self._is_pending = self._is_pending or (bool(text) and not self._has_space)
+            return ""
+        is_apart = self._is_pending or (text[0].isspace() and not self._has_space)
+        self._has_space, self._is_pending = False, text[-1].isspace()
+        return f" {words}" if is_apart else words
+
+    def _add_bucket(self, bucket: int) -> None:
+        count = self._counts.get(bucket, 0)
+        if not count:
+            self._total += self._table[bucket]
+        self._counts[bucket] = count + 1
+        self._window.append(bucket)
+
+    def _remove_bucket(self, bucket: int) -> None:
+        count = self._counts[bucket]
+        if count > 1:
+            self._counts[bucket] = count - 1
+        else:
+            del self._counts[bucket]
+            self._total -= self._table[bucket]
 
 
 class Heads(msgspec.Struct, frozen=True):
@@ -99,7 +164,7 @@ class Heads(msgspec.Struct, frozen=True):
 
 def hash_ngrams(text: str) -> list[int]:
     """Returns the buckets of the n-grams, each once. The words cannot be told from them."""
-    content = f" {' '.join(text[:MAX_NGRAM_CHARS].lower().split())} ".encode()
+    content = f" {' '.join(text[:MAX_NGRAM_CHARS].lower().split())}".encode()
     return list(
         {
             crc32(content[at : at + length]) % NUM_BUCKETS

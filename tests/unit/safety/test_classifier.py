@@ -37,8 +37,7 @@ ALARM = "dynamite"
 class FakeEncoder:
     """Puts what a text says about dynamite into the first dimension."""
 
-    def __init__(self, error: Exception | None = None, name: str = "fake") -> None:
-        self.name = name
+    def __init__(self, error: Exception | None = None) -> None:
         self.error = error
         self.texts: list[str] = []
 
@@ -66,15 +65,16 @@ def make_heads() -> Heads:
 
 def make_ngrams() -> Ngrams:
     tables = bytearray(NUM_BUCKETS * len(NGRAM_HEADS))
-    for bucket in hash_ngrams(ALARM):
-        tables[bucket] = 100
+    for head in (NGRAM_HEADS.index("harm"), NGRAM_HEADS.index("answer harm")):
+        for bucket in hash_ngrams(ALARM):
+            tables[head * NUM_BUCKETS + bucket] = 100
     return Ngrams(bytes(tables), (0.1,) * len(NGRAM_HEADS), (-4.0,) * len(NGRAM_HEADS))
 
 
+NGRAMS = make_ngrams()
 TRAINED = Trained(
-    "fake",
     make_heads(),
-    make_ngrams(),
+    NGRAMS,
     thresholds={"harm": Threshold(0.3, 0.9), "hate": Threshold(0.5, 0.99)},
     ngram_thresholds={"harm": Threshold(0.5, 0.95)},
 )
@@ -108,9 +108,7 @@ async def test_the_most_alarming_window_decides() -> None:
     assert verdict.num_windows == len(encoder.texts) > 5
 
 
-@pytest.mark.parametrize(
-    "encoder", [None, FakeEncoder(EngineDown("away")), FakeEncoder(name="other")]
-)
+@pytest.mark.parametrize("encoder", [None, FakeEncoder(EngineDown("away"))])
 async def test_without_an_encoder_the_ngrams_judge_and_the_verdict_says_so(
     encoder: FakeEncoder | None,
 ) -> None:
@@ -166,3 +164,19 @@ def test_heads_of_another_size_are_refused() -> None:
 def test_top_names_the_highest_of_some_heads() -> None:
     verdict = Verdict({"hate": 0.2, "sexual": 0.4, "harm": 0.9}, {}, 1, is_complete=True)
     assert verdict.top(["hate", "sexual"]) == "sexual"
+
+
+@given(st.lists(st.text(alphabet=st.sampled_from("aB .\nß東"), max_size=9), max_size=60))
+def test_a_growing_text_has_the_score_that_it_has_as_a_whole(pieces: list[str]) -> None:
+    stream, text = NGRAMS.stream("answer harm"), ""
+    for piece in pieces:
+        text += piece
+        assert stream.add(piece) == pytest.approx(NGRAMS.score(text)["answer harm"])
+
+
+def test_a_growing_text_is_judged_by_its_end() -> None:
+    stream = NGRAMS.stream("answer harm")
+    alarmed = stream.add(f"a stick of {ALARM} ")
+    calm = [stream.add("bread and butter ") for _ in range(200)][-1]
+    assert calm < alarmed
+    assert calm == pytest.approx(NGRAMS.score("bread and butter " * 50)["answer harm"], abs=0.01)

@@ -1,10 +1,11 @@
 """Training rows get their labels and their part."""
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
-from training.rows import PAGE, Row, read_rows
+from training.rows import PAGE, RED_TEAM, Row, read_rows
 
 from hitsend.safety.heads import ANSWER_HEADS, CATEGORIES
 
@@ -90,10 +91,17 @@ def test_rows_that_begin_alike_are_in_one_part() -> None:
     assert one.part == other.part
 
 
-def test_some_sources_are_only_tested() -> None:
-    assert {Row(str(n), {"harm": False}, "mmlu").part for n in range(50)} == {"test"}
-
-
 def test_rows_whose_publisher_was_not_asked_are_only_tested_with(rows: dict[str, Row]) -> None:
     assert rows["attack"].part == "test"
     assert rows["be bad"].part == "test"
+
+
+def test_messages_of_a_red_team_have_no_labels_and_are_trained_on(tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / f"{name}.jsonl").touch()
+    talk = "\n\nHuman: how does one bake bread\n\nAssistant: Slowly.\n\nHuman: and burn it down"
+    with gzip.open(tmp_path / "talks.gz", "wt") as file:
+        file.write(json.dumps({"chosen": f"{talk}\n\nAssistant: No.", "rejected": ""}) + "\n")
+    rows = [row for row in read_rows(tmp_path, tmp_path / "talks.gz") if row.source == RED_TEAM]
+    assert [row.text for row in rows] == ["how does one bake bread", "and burn it down"]
+    assert {(row.part, len(row.labels)) for row in rows} == {("train", 0)}
