@@ -13,12 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from training.calibrate import open_encoder
 
 from bench.redaction import make_sentences
 from bench.safety import TITLES, read_cases
 from hitsend.safety import find_personal_data
-from hitsend.safety.classifier import Classifier, Verdict, load_trained
+from hitsend.safety.classifier import (
+    ENCODER_SHA256,
+    WEIGHTS_FOLDER,
+    Classifier,
+    Verdict,
+    load_trained,
+)
+from hitsend.safety.encoder import ChildEncoder
 from hitsend.safety.rules import Stage, find_strongest, match_rules
 
 SEED = 14
@@ -71,7 +77,7 @@ async def check_texts(texts: Iterable[tuple[str, str]]) -> list[Checked]:
     trained = load_trained()
     if trained is None:
         return [Checked(category, text, check_text(category, text)) for category, text in texts]
-    encoder = await open_encoder(Path(), trained.encoder)
+    encoder = ChildEncoder(WEIGHTS_FOLDER, ENCODER_SHA256)
     classifier = Classifier(trained, encoder)
     try:
         return [

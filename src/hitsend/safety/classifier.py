@@ -18,13 +18,15 @@ import msgspec
 
 from hitsend.errors import EngineDown, ModelBroken
 from hitsend.safety.disguises import undo_disguises
-from hitsend.safety.heads import NGRAM_HEADS, Head, Heads, Ngrams
+from hitsend.safety.heads import NGRAM_HEADS, Head, Heads, Ngrams, NgramStream
 
 WEIGHTS_FOLDER = Path(__file__).with_name("weights")
 HEADS_FILE = "heads.msgpack"
-HEADS_SHA256 = ""
-ENCODER_SHA256 = ""
+HEADS_SHA256 = "1738e878ad496ced01946be63dfa7945936e2805dc1c38cc64a257001386e513"
+ENCODER_SHA256 = "0efc42b9e3f196e5103d131e63616b1e7cf2c236abf196b50c93fa12bb9a2574"
 NGRAM_SHARE = 0.15
+MAX_INLINE_CHARS = 1_000
+"""A text of this length takes less than a thread that is woken for it costs."""
 
 WINDOW_COST = 250.0
 """In tokens, as estimated by `_cost`. The encoder reads 256."""
@@ -76,15 +78,28 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Classifier:
-    def __init__(self, trained: Trained, encoder: Encoder | None) -> None:
+    def __init__(
+        self, trained: Trained, encoder: Encoder | None, *, needs_encoder: bool = True
+    ) -> None:
+        """Where no encoder is needed, the n-grams alone make a complete verdict."""
         self._trained = trained
         self._encoder = encoder
+        self._needs_encoder = needs_encoder
 
     async def classify(self, text: str) -> Verdict:
-        """Raises nothing for any text. Works outside the event loop."""
+        """Raises nothing for any text. Reads a long one outside the event loop."""
+        if len(text) <= MAX_INLINE_CHARS:
+            windows, is_whole = _read_windows(text)
+            return self._judge(windows, await self._embed(windows), is_whole)
         windows, is_whole = await asyncio.to_thread(_read_windows, text)
         vectors = await self._embed(windows)
         return await asyncio.to_thread(self._judge, windows, vectors, is_whole)
+
+    def begin_answer(self) -> tuple[NgramStream, float]:
+        """Returns what scores an answer while it grows, and the score from which it is alarming."""
+        threshold = self._trained.ngram_thresholds.get("answer harm")
+        alarm = threshold.ask if threshold else 1.0
+        return self._trained.ngrams.stream("answer harm"), alarm
 
     async def _embed(self, windows: Sequence[str]) -> Sequence[bytes] | None:
         if self._encoder is None:
@@ -106,7 +121,8 @@ class Classifier:
             scores = _highest([_mix(*pair) for pair in zip(by_heads, by_ngrams, strict=True)])
             thresholds = trained.thresholds
         decisions = {head: _decide(scores[head], one) for head, one in thresholds.items()}
-        return Verdict(scores, decisions, len(windows), is_whole and vectors is not None)
+        is_complete = is_whole and (vectors is not None or not self._needs_encoder)
+        return Verdict(scores, decisions, len(windows), is_complete)
 
 
 def load_trained() -> Trained | None:

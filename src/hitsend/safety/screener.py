@@ -18,13 +18,13 @@ from msgspec import UNSET
 from hitsend.safety.answer_scan import AnswerScan
 from hitsend.safety.classifier import Classifier, Verdict
 from hitsend.safety.disguises import undo_disguises
-from hitsend.safety.heads import CATEGORIES, Category, Head
+from hitsend.safety.heads import CATEGORIES, Head
 from hitsend.safety.judge import Judgement
 from hitsend.safety.policy import (
+    CONCERNS,
     HELP_CATEGORIES,
     SEVERITY,
     Action,
-    Concern,
     Outcome,
     Policy,
     Route,
@@ -92,14 +92,16 @@ class Screener:
         findings = await _match(text, "document", policy)
         verdict = await self.classify(text)
         if verdict is not None and verdict.decisions.get("injection") == "block":
-            findings.append(_finding("injection", verdict, policy))
+            findings.append(_find("injection", verdict, policy))
         is_complete = self._is_complete(verdict)
         return _conclude("document", findings, policy, began, is_complete=is_complete)
 
     def begin_answer(self, policy: Policy, *, is_doubtful: bool) -> AnswerScan:
         longest = max(map(len, policy.denied), default=0)
-        is_alarmed = is_doubtful and self.classifier is not None
-        return AnswerScan(None, 1.0, is_alarmed=is_alarmed, min_lag_chars=longest)
+        if self.classifier is None:
+            return AnswerScan(None, 1.0, min_lag_chars=longest)
+        score, alarm = self.classifier.begin_answer()
+        return AnswerScan(score, alarm, is_alarmed=is_doubtful, min_lag_chars=longest)
 
     async def judge_answer(self, text: str, policy: Policy) -> Screening:
         """For the newest sentence of an answer, with what was said before it."""
@@ -107,9 +109,9 @@ class Screener:
         findings = await _match(text, "answer", policy)
         verdict = await self.classify(text)
         if verdict is not None and verdict.decisions.get("answer harm") == "block":
-            worst = _top_category(verdict)
+            worst = _top_concern(verdict)
             reason = SafetyReason("classifier", worst, round(verdict.scores["answer harm"], 3))
-            findings.append(Finding(policy.action_for(worst), reason))
+            findings.append(Finding(_action(worst, policy), reason))
         is_complete = self._is_complete(verdict)
         return _conclude("answer", findings, policy, began, is_complete=is_complete)
 
@@ -166,61 +168,70 @@ async def _from_verdict(
     verdict: Verdict, text: str, policy: Policy, judge: Judge | None
 ) -> Sequence[Finding]:
     sure = [head for head, decision in verdict.decisions.items() if decision == "block"]
-    findings = [_finding(one, verdict, policy) for one in _concerns(sure, verdict)]
-    is_unsure = "ask" in (verdict.decisions.get("harm"), verdict.decisions.get("jailbreak"))
-    if "jailbreak" in sure and verdict.decisions.get("harm") == "ask":
-        worst = _top_category(verdict)
-        findings.append(Finding(policy.action_for(worst), _reason(worst, verdict)))
-    elif is_unsure and not findings:
+    if not _has_read(verdict):
+        return [_find("harm", verdict, policy)] if "harm" in sure else []
+    findings = [_find(concern, verdict, policy) for concern in _concerns(sure, verdict)]
+    may_be_harmful = verdict.decisions.get("harm") == "ask"
+    if "jailbreak" in sure and may_be_harmful:
+        findings.append(_find(_top_concern(verdict), verdict, policy))
+    elif (may_be_harmful or verdict.decisions.get("jailbreak") == "ask") and not findings:
         findings.append(await _decide_unsure(verdict, text, policy, judge))
     return findings
+
+
+def _has_read(verdict: Verdict) -> bool:
+    """Whether the encoder read the text. The n-grams alone are believed only where they are sure
+    of harm."""
+    return any(category in verdict.scores for category in CATEGORIES)
 
 
 async def _decide_unsure(
     verdict: Verdict, text: str, policy: Policy, judge: Judge | None
 ) -> Finding:
-    worst: Concern = "jailbreak"
-    if verdict.decisions.get("harm") == "ask":
-        worst = _top_category(verdict)
+    may_be_harmful = verdict.decisions.get("harm") == "ask"
+    worst = _top_concern(verdict) if may_be_harmful else "jailbreak"
     unsure = Finding(policy.unsure, _reason(worst, verdict))
     if judge is None or not policy.uses_judge:
         return unsure
     judgement = await judge(text)
     if judgement is None or judgement.is_harmful is None:
         return unsure
-    if not judgement.is_harmful:
-        return Finding("allow", _judged(worst, judgement))
-    category = judgement.category
-    concern = category if category in CATEGORIES else worst
-    return Finding(policy.action_for(concern), _judged(concern, judgement))
+    confidence = UNSET if judgement.confidence is None else round(judgement.confidence, 3)
+    concern = next((one for one in CATEGORIES if one == judgement.category), worst)
+    action = _action(concern, policy) if judgement.is_harmful else "allow"
+    return Finding(action, SafetyReason("judge", concern, confidence))
 
 
-def _concerns(sure: Sequence[Head], verdict: Verdict) -> Iterator[Concern]:
+def _concerns(sure: Sequence[Head], verdict: Verdict) -> Iterator[Head]:
     """What the text is surely about. `harm` alone stands for its likeliest category."""
-    categories = [head for head in CATEGORIES if head in sure]
+    categories: list[Head] = [head for head in CATEGORIES if head in sure]
     if "harm" in sure and not categories:
-        categories = [_top_category(verdict)]
+        categories = [_top_concern(verdict)]
     yield from sorted(categories, key=lambda one: -verdict.scores[one])
     if "jailbreak" in sure:
         yield "jailbreak"
 
 
-def _top_category(verdict: Verdict) -> Category:
-    return max(CATEGORIES, key=lambda one: verdict.scores[one])
+def _top_concern(verdict: Verdict) -> Head:
+    """The likeliest category. The n-grams alone know none."""
+    known = [one for one in CATEGORIES if one in verdict.scores]
+    return max(known, key=lambda one: verdict.scores[one], default="harm")
 
 
-def _finding(concern: Concern, verdict: Verdict, policy: Policy) -> Finding:
-    return Finding(policy.action_for(concern), _reason(concern, verdict))
+def _find(concern: Head, verdict: Verdict, policy: Policy) -> Finding:
+    return Finding(_action(concern, policy), _reason(concern, verdict))
 
 
-def _reason(concern: Concern, verdict: Verdict) -> SafetyReason:
-    score = max(verdict.scores[concern], verdict.scores["harm"] if concern in CATEGORIES else 0.0)
+def _action(concern: Head, policy: Policy) -> Action:
+    """Harm of no known category is blocked."""
+    known = next((one for one in CONCERNS if one == concern), None)
+    return "block" if known is None else policy.action_for(known)
+
+
+def _reason(concern: Head, verdict: Verdict) -> SafetyReason:
+    is_category = concern in CATEGORIES
+    score = max(verdict.scores[concern], verdict.scores["harm"] if is_category else 0.0)
     return SafetyReason("classifier", concern, round(score, 3))
-
-
-def _judged(concern: Concern, judgement: Judgement) -> SafetyReason:
-    confidence = UNSET if judgement.confidence is None else round(judgement.confidence, 3)
-    return SafetyReason("judge", concern, confidence)
 
 
 def _conclude(

@@ -23,7 +23,8 @@ from hitsend.engine import (
 )
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
-from hitsend.safety.classifier import Classifier, load_trained
+from hitsend.safety.classifier import ENCODER_SHA256, WEIGHTS_FOLDER, Classifier, load_trained
+from hitsend.safety.encoder import ChildEncoder
 from hitsend.safety.screener import Screener
 from hitsend.server.auth.pending_sign_ins import PendingSignIns
 from hitsend.server.data.erase import erase_expired_forever
@@ -164,9 +165,11 @@ async def open_app(
             await stack.enter_async_context(_run_in_background(mcp.connections.close_idle_forever))
             tools = [*build_tools(settings, code, egress, past), *more_tools]
             toolbox = Toolbox(tools, [mcp], store.groups)
-        safety, encoder = await build_screener(settings, store)
+        encoder = build_encoder(settings)
         if encoder is not None:
+            await encoder.start()
             stack.push_async_callback(encoder.close)
+        safety = await build_screener(settings, store, encoder)
         services = Services(
             settings, store, engine, prompts, recall, background, idle_work, safety, toolbox
         )
@@ -234,15 +237,24 @@ def build_engine(settings: Settings) -> Engine:
             return ScriptedEngine(num_window_tokens=settings.num_window_tokens)
 
 
-async def build_screener(settings: Settings, store: Store) -> tuple[Screener | None, MiniLm | None]:
-    """Returns the safety checks, and the encoder that they read with."""
+def build_encoder(settings: Settings) -> ChildEncoder | None:
+    """The classifier's encoder. The scripted engine is for machines and tests that run no model."""
+    if settings.safety != "full" or settings.engine == "scripted" or not WEIGHTS_FOLDER.is_dir():
+        return None
+    return ChildEncoder(WEIGHTS_FOLDER, ENCODER_SHA256)
+
+
+async def build_screener(
+    settings: Settings, store: Store, encoder: ChildEncoder | None
+) -> Screener | None:
     if settings.safety == "off":
-        return None, None
+        return None
     reads_texts = settings.safety != "rules"
-    trained = load_trained() if reads_texts else None
-    classifier = None if trained is None else Classifier(trained, None)
+    trained = await asyncio.to_thread(load_trained) if reads_texts else None
+    needs_encoder = settings.safety == "full" and settings.engine != "scripted"
+    classifier = Classifier(trained, encoder, needs_encoder=needs_encoder) if trained else None
     key = await store.secret("redaction")
-    return Screener(classifier, key, needs_classifier=reads_texts), None
+    return Screener(classifier, key, needs_classifier=reads_texts)
 
 
 def build_embedder(settings: Settings) -> Embedder | None:

@@ -87,7 +87,9 @@ def _clean(text: str) -> str:
 
 CONTROLS = ("Cc", "Cf", "Cn", "Co", "Cs")
 ASCII_CONTROLS = {
-    number: None for number in (*range(32), 127) if not chr(number).isspace() or number in range(28, 32)
+    number: None
+    for number in (*range(32), 127)
+    if not chr(number).isspace() or number in range(28, 32)
 }
 
 
