@@ -1,7 +1,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { Plugin } from 'vite';
+import type { Plugin, Rolldown } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 const server = process.env.HITSEND_URL ?? 'http://127.0.0.1:8765';
@@ -40,13 +40,11 @@ export default defineConfig({
 				boot: here('./src/boot.ts')
 			},
 			output: {
-				// Small parts that every screen uses travel together, not one by one.
+				// The first screen is one file: many small ones are larger, and come later.
 				codeSplitting: {
 					groups: [
-						{
-							name: 'ground',
-							test: /\/svelte\/|\/src\/(api|state|ui|words\/en(?!\/(?:prompts|spending|tokens|toolDetails)))/
-						}
+						{ name: nameOfFirst, priority: 1 },
+						{ name: 'controls', test: /\/src\/(api|safety|state|ui)\// }
 					]
 				},
 				entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js')
@@ -57,6 +55,24 @@ export default defineConfig({
 	server: { proxy: { '/backend-api': { target: server, changeOrigin: false } } },
 	test: { include: ['src/**/*.test.ts'] }
 });
+
+/**
+ * `ground` is the first screen, without main.ts: that waits for the words of a language, which need
+ * `ground`. What only later screens share is in `controls`, and their words come with them.
+ */
+function nameOfFirst(id: string, graph: Rolldown.ChunkingContext): string | null {
+	const main = here('./src/main.ts');
+	if (reachedAtFirst.size === 0) reach(main, graph);
+	return reachedAtFirst.has(id) && id !== main ? 'ground' : null;
+}
+
+const reachedAtFirst = new Set<string>();
+
+function reach(id: string, graph: Rolldown.ChunkingContext): void {
+	if (reachedAtFirst.has(id)) return;
+	reachedAtFirst.add(id);
+	for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) reach(imported, graph);
+}
 
 /** KaTeX's style names each font three times; every browser we draw for reads the first. */
 function onlyModernFonts(): Plugin {

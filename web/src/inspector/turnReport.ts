@@ -2,7 +2,7 @@
 import type { Event, PromptEncoded, Source, Stamped, Token, Usage } from '$/api/events.gen';
 import { sumUsage } from '$/state/messageTree';
 import { fold } from '$/turn/apply';
-import type { Words } from '$/words/words';
+import type { InspectorWords } from '$/words/inspector';
 
 export interface Step {
 	seq: number;
@@ -22,7 +22,7 @@ export interface TurnReport {
 
 type StepText = Pick<Step, 'title' | 'detail'>;
 
-export function buildTurnReport(log: Stamped[], t: Words['inspector']): TurnReport {
+export function buildTurnReport(log: Stamped[], t: InspectorWords): TurnReport {
 	const events = log.map(({ event }) => event);
 	const prompt = events.find((event) => event.type === 'PromptEncoded') ?? null;
 	return {
@@ -35,7 +35,7 @@ export function buildTurnReport(log: Stamped[], t: Words['inspector']): TurnRepo
 }
 
 /** Consecutive texts are one step. The arguments of a call are no step of their own. */
-function buildSteps(log: Stamped[], t: Words['inspector']): Step[] {
+function buildSteps(log: Stamped[], t: InspectorWords): Step[] {
 	return log
 		.filter(({ event }, i) => !MORE.has(event.type) || !isOutput(log[i - 1]))
 		.map(({ seq, at_ms, event }) => ({ seq, atMs: at_ms, ...describeEvent(event, t) }));
@@ -57,7 +57,7 @@ function countBySource(prompt: PromptEncoded | null): TurnReport['sources'] {
 	return [...counts].map(([source, numTokens]) => ({ source, numTokens }));
 }
 
-function describeEvent(event: Event, t: Words['inspector']): StepText {
+function describeEvent(event: Event, t: InspectorWords): StepText {
 	const { step, source, role, ending, dropReason, safetyOutcome } = t;
 	const { approvalReason, approvalDecision, formAction } = t;
 	switch (event.type) {
@@ -157,7 +157,7 @@ function describeEvent(event: Event, t: Words['inspector']): StepText {
 }
 
 /** The entropy and surprisal of the answer, if known. */
-function describeUncertainty(usage: Usage, step: Words['inspector']['step']): string | false {
+function describeUncertainty(usage: Usage, step: InspectorWords['step']): string | false {
 	const { entropy, surprisal, num_searched_tokens: searched } = usage;
 	const text = join(
 		searched !== undefined && step.searched(searched),

@@ -1,4 +1,4 @@
-/** Loads the Markdown renderer after the first paint, so that the message field appears sooner. */
+/** Loads the Markdown renderer when there will be something to draw: it is a fifth of the page. */
 import type { Component } from 'svelte';
 import { fetchOnce } from '$/markdown/fetchOnce';
 

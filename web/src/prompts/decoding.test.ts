@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import type { Sampling } from '$/api/events.gen';
 import { buildSampling, getDefaultValue, toFieldTexts } from '$/prompts/decoding';
-import { en } from '$/words/en';
+import { settingsWords } from '$/words/settings';
 
-const t = en.settings.chat;
+const t = settingsWords('en').chat;
 const UNSET: Sampling = {
 	temperature: null,
 	top_p: null,

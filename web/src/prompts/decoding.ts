@@ -8,7 +8,7 @@ import {
 	type Parameter,
 	type Policy
 } from '$/state/sampling';
-import type { Words } from '$/words/words';
+import type { SettingsWords } from '$/words/settings';
 
 export type FieldTexts = Record<Parameter, string>;
 
@@ -29,7 +29,7 @@ export function getDefaultValue(
 	shipped: Sampling,
 	name: Parameter,
 	policy: Policy,
-	t: Words['settings']['chat']
+	t: SettingsWords['chat']
 ): number | null {
 	const value = shipped[name] ?? (name === 'num_beams' ? NUM_BEAMS : null);
 	return findProblem(name, String(value ?? ''), t, policy) === null ? value : null;
@@ -40,7 +40,7 @@ export function buildSampling(
 	texts: FieldTexts,
 	policy: Policy,
 	before: Sampling | null,
-	t: Words['settings']['chat']
+	t: SettingsWords['chat']
 ): Partial<Sampling> | null {
 	const sampling = { ...pickOtherSettings(before, policy), ...parseSampling(texts, t, policy) };
 	const isEmpty = policy === 'sample' && Object.keys(sampling).length === 1;

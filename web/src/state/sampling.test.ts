@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 import { expect, test } from 'vitest';
 import { findProblem, parseSampling } from '$/state/sampling';
-import { en } from '$/words/en';
+import { settingsWords } from '$/words/settings';
 
-const t = en.settings.chat;
+const t = settingsWords('en').chat;
 const EMPTY = {
 	...{ temperature: '', top_p: '', top_k: '', min_p: '', max_tokens: '', seed: '' },
 	num_beams: ''

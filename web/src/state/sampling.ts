@@ -1,7 +1,7 @@
 /** The sampling settings a person can make: policies, parameters, their ranges, and parsing of what was typed. */
 import type { Sampling } from '$/api/events.gen';
 import { formatNumber } from '$/words/format';
-import type { Words } from '$/words/words';
+import type { SettingsWords } from '$/words/settings';
 
 export type Policy = NonNullable<Sampling['policy']>;
 export const POLICIES: Policy[] = ['sample', 'greedy', 'beam'];
@@ -45,7 +45,7 @@ function getRange(name: Parameter, policy: Policy): Range {
 
 export function describeRange(
 	name: Parameter,
-	t: Words['settings']['chat'],
+	t: SettingsWords['chat'],
 	policy: Policy = 'sample'
 ): string {
 	const { min, max, isMinExcluded } = getRange(name, policy);
@@ -56,7 +56,7 @@ export function describeRange(
 export function findProblem(
 	name: Parameter,
 	typed: string,
-	t: Words['settings']['chat'],
+	t: SettingsWords['chat'],
 	policy: Policy = 'sample'
 ): string | null {
 	if (typed.trim() === '') return null;
@@ -71,7 +71,7 @@ export function findProblem(
 /** Turns the form into the sampling of the next message. Leaves out empty and invalid fields. */
 export function parseSampling(
 	typed: Record<Parameter, string>,
-	t: Words['settings']['chat'],
+	t: SettingsWords['chat'],
 	policy: Policy = 'sample'
 ): Partial<Sampling> {
 	const valid = PARAMETERS_OF[policy].filter(

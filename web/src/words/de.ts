@@ -4,12 +4,10 @@ import { attachments } from '$/words/de/attachments';
 import { chat } from '$/words/de/chat';
 import { composer } from '$/words/de/composer';
 import { workspace } from '$/words/de/workspace';
-import { inspector } from '$/words/de/inspector';
 import { markdown } from '$/words/de/markdown';
 import { models } from '$/words/de/models';
 import { palette } from '$/words/de/palette';
 import { problems } from '$/words/de/problems';
-import { settings } from '$/words/de/settings';
 import { shared } from '$/words/de/shared';
 import { sidebar } from '$/words/de/sidebar';
 import { ui } from '$/words/de/ui';
@@ -23,13 +21,11 @@ export const de: Words = {
 	chat,
 	composer,
 	workspace,
-	inspector,
 	markdown,
 	models,
 	numbers: createNumberFormats('de'),
 	palette,
 	problems,
-	settings,
 	shared,
 	sidebar,
 	ui,

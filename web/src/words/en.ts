@@ -3,12 +3,10 @@ import { attachments } from '$/words/en/attachments';
 import { chat } from '$/words/en/chat';
 import { composer } from '$/words/en/composer';
 import { workspace } from '$/words/en/workspace';
-import { inspector } from '$/words/en/inspector';
 import { markdown } from '$/words/en/markdown';
 import { models } from '$/words/en/models';
 import { palette } from '$/words/en/palette';
 import { problems } from '$/words/en/problems';
-import { settings } from '$/words/en/settings';
 import { shared } from '$/words/en/shared';
 import { sidebar } from '$/words/en/sidebar';
 import { ui } from '$/words/en/ui';
@@ -22,13 +20,11 @@ export const en = {
 	chat,
 	composer,
 	workspace,
-	inspector,
 	markdown,
 	models,
 	numbers: createNumberFormats('en'),
 	palette,
 	problems,
-	settings,
 	shared,
 	sidebar,
 	ui,

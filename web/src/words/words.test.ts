@@ -4,10 +4,13 @@ import { parse, type AST } from 'svelte/compiler';
 import { expect, test } from 'vitest';
 import { de } from '$/words/de';
 import { en } from '$/words/en';
+import { inspectorWords } from '$/words/inspector';
 import { memoryWords } from '$/words/memory';
 import { promptWords } from '$/words/prompts';
+import { secondFactorWords } from '$/words/secondFactor';
 import { serverWords } from '$/words/servers';
-import { spendingWords } from '$/words/spending';
+import { settingsWords } from '$/words/settings';
+import { usageWords } from '$/words/usage';
 import { tokensWords } from '$/words/tokens';
 import { pickLanguage } from '$/words/words';
 
@@ -75,18 +78,24 @@ function collectSentences(part: object, at = ''): Map<string, string> {
 /** Includes the catalogues that are loaded later. */
 const english = {
 	...en,
+	inspector: inspectorWords('en'),
 	memory: memoryWords('en'),
 	prompts: promptWords('en'),
 	servers: serverWords('en'),
-	spending: spendingWords('en'),
+	secondFactor: secondFactorWords('en'),
+	settings: settingsWords('en'),
+	usage: usageWords('en'),
 	tokens: tokensWords('en')
 };
 const german = {
 	...de,
+	inspector: inspectorWords('de'),
 	memory: memoryWords('de'),
 	prompts: promptWords('de'),
 	servers: serverWords('de'),
-	spending: spendingWords('de'),
+	secondFactor: secondFactorWords('de'),
+	settings: settingsWords('de'),
+	usage: usageWords('de'),
 	tokens: tokensWords('de')
 };
 

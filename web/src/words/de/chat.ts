@@ -176,5 +176,26 @@ export const chat: Words['chat'] = {
 		saved: (ms) => `vorausgelesen: ${duration(ms)} gespart`,
 		cached: (count, of) => `${whole(count)} von ${whole(of)} Prompt-Token schon gelesen`,
 		prompt: (count, isEstimated) => `${isEstimated ? 'etwa ' : ''}${whole(count)} Prompt-Token`
+	},
+
+	/** How answers are written. */
+	preset: {
+		model: {
+			name: 'Wie das Modell ist',
+			about: 'Die eigenen Werte des Modells. Meistens richtig.'
+		},
+		exact: {
+			name: 'Genau',
+			about: 'Bleibt bei den wahrscheinlichsten Wörtern. Für Fakten, Code und Zusammenfassungen.'
+		},
+		balanced: {
+			name: 'Ausgewogen',
+			about: 'Etwas Freiheit, wenig Risiko. Für alltägliche Fragen.'
+		},
+		inventive: {
+			name: 'Einfallsreich',
+			about: 'Wagt mehr und irrt sich öfter. Für Ideen, Namen und Geschichten.'
+		},
+		custom: { name: 'Eigene Werte', about: 'Für alle, die wissen, was sie tun.' }
 	}
 };

@@ -1,9 +1,9 @@
 import { createNumberFormats } from '$/words/numbers';
-import type { Words } from '$/words/words';
+import type { InspectorWords } from '$/words/inspector';
 
 const { whole, rough, oneDigit, duration } = createNumberFormats('de');
 
-export const inspector: Words['inspector'] = {
+export const inspector: InspectorWords = {
 	title: 'Im Inneren der Antwort',
 	close: 'Schließen',
 	loading: 'Wird geladen',

@@ -1,9 +1,9 @@
-import type { Words } from '$/words/words';
+import type { SettingsWords } from '$/words/settings';
 
 const many = (count: number, one: string, several: string) =>
 	`${count.toLocaleString('de')} ${count === 1 ? one : several}`;
 
-export const settings: Words['settings'] = {
+export const settings: SettingsWords = {
 	title: 'Einstellungen',
 	sections: 'Bereiche der Einstellungen',
 	all: 'Alle Einstellungen',
@@ -156,25 +156,6 @@ export const settings: Words['settings'] = {
 	chat: {
 		presets: 'Wie Antworten geschrieben werden',
 		presetsAbout: 'Für deine nächsten Nachrichten, in diesem Browser.',
-		preset: {
-			model: {
-				name: 'Wie das Modell ist',
-				about: 'Die eigenen Werte des Modells. Meistens richtig.'
-			},
-			exact: {
-				name: 'Genau',
-				about: 'Bleibt bei den wahrscheinlichsten Wörtern. Für Fakten, Code und Zusammenfassungen.'
-			},
-			balanced: {
-				name: 'Ausgewogen',
-				about: 'Etwas Freiheit, wenig Risiko. Für alltägliche Fragen.'
-			},
-			inventive: {
-				name: 'Einfallsreich',
-				about: 'Wagt mehr und irrt sich öfter. Für Ideen, Namen und Geschichten.'
-			},
-			custom: { name: 'Eigene Werte', about: 'Für alle, die wissen, was sie tun.' }
-		},
 		modelDecides: 'das Modell entscheidet',
 		policies: 'Wie Wörter gewählt werden',
 		policy: {

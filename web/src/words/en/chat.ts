@@ -182,5 +182,20 @@ export const chat = {
 		cached: (count: number, of: number) => `${whole(count)} of ${whole(of)} prompt tokens cached`,
 		prompt: (count: number, isEstimated: boolean) =>
 			`${isEstimated ? 'about ' : ''}${whole(count)} prompt ${count === 1 ? 'token' : 'tokens'}`
+	},
+
+	/** How answers are written. */
+	preset: {
+		model: { name: 'As the model is', about: 'The model’s own settings. Right for most things.' },
+		exact: {
+			name: 'Exact',
+			about: 'Keeps to the likeliest words. For facts, code and summaries.'
+		},
+		balanced: { name: 'Balanced', about: 'Some freedom, little risk. For everyday questions.' },
+		inventive: {
+			name: 'Inventive',
+			about: 'Dares more and errs more. For ideas, names and stories.'
+		},
+		custom: { name: 'My own numbers', about: 'For those who know what they do.' }
 	}
 };

@@ -151,19 +151,6 @@ export const settings = {
 	chat: {
 		presets: 'How answers are written',
 		presetsAbout: 'For your next messages, in this browser.',
-		preset: {
-			model: { name: 'As the model is', about: 'The model’s own settings. Right for most things.' },
-			exact: {
-				name: 'Exact',
-				about: 'Keeps to the likeliest words. For facts, code and summaries.'
-			},
-			balanced: { name: 'Balanced', about: 'Some freedom, little risk. For everyday questions.' },
-			inventive: {
-				name: 'Inventive',
-				about: 'Dares more and errs more. For ideas, names and stories.'
-			},
-			custom: { name: 'My own numbers', about: 'For those who know what they do.' }
-		},
 		modelDecides: 'the model decides',
 		policies: 'How words are chosen',
 		policy: {

@@ -5,7 +5,7 @@ const { whole, duration, when } = createNumberFormats('en');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 
-export const spending = {
+export const usage = {
 	change: (title: string) => `Change: ${title}`,
 	save: 'Save',
 	notANumber: 'This has to be a number.',

@@ -1,11 +1,11 @@
 import { createNumberFormats } from '$/words/numbers';
-import type { SpendingWords } from '$/words/spending';
+import type { UsageWords } from '$/words/usage';
 
 const { whole, duration, when } = createNumberFormats('de');
 const many = (count: number, one: string, several: string) =>
 	`${whole(count)} ${count === 1 ? one : several}`;
 
-export const spending: SpendingWords = {
+export const usage: UsageWords = {
 	change: (title) => `Ändern: ${title}`,
 	save: 'Speichern',
 	notANumber: 'Hier muss eine Zahl stehen.',
