@@ -1,7 +1,7 @@
 """Packs the logs of finished turns, forgets their tokens, and erases them when they are old.
 
-Each method is a step that takes some hundredths of a second and returns whether there was anything
-to do. Repeating one after a crash does no harm.
+Each method is a step that takes some milliseconds and returns whether there was anything to do.
+Repeating one after a crash does no harm.
 """
 
 import logging
@@ -40,7 +40,8 @@ PACK_AFTER_S = 10.0
 """After a turn has finished, because a title may follow."""
 PACK_EVENTS = 200
 """Events of a pack. A reader unpacks it as a whole."""
-MAX_EVENTS = 1000
+MAX_EVENTS = 400
+"""A step unpacks so many at once, in about 2 ms, for which other threads may have to wait."""
 MAX_TURNS = 50
 MAX_PACKS = 20
 """Most packs that one step writes."""
