@@ -18,6 +18,8 @@ from msgspec import inspect as msgs
 from hitsend import events, messages, store
 from hitsend.engine import contract
 from hitsend.prompts import outcomes
+from hitsend.safety import heads, personal_data, policy
+from hitsend.safety import help as safety_help
 from hitsend.server import latency_stats
 from hitsend.server.routes import (
     autocompletions,
@@ -33,6 +35,7 @@ from hitsend.server.routes import (
     prepare,
     prices,
     resume,
+    safety,
     sessions_and_keys,
     telemetry,
     tokenize,
@@ -40,7 +43,7 @@ from hitsend.server.routes import (
     users,
 )
 from hitsend.server.routes import prompts as prompt_routes
-from hitsend.store import audit_events, mcp_rows, rows
+from hitsend.store import audit_events, mcp_rows, reviews, rows, safety_schema, screenings
 from hitsend.store import prompts as prompt_rows
 from hitsend.tools.mcp import server_log
 from hitsend.wire import delta, json_patch, problem, responses, send, side_events, socket
@@ -67,7 +70,9 @@ EVENT_CHOICES: Choices = {
     "Action": get_args(events.Action),
     "Ending": get_args(events.Ending),
     "FormAction": get_args(messages.FormAction),
+    "PersonalDataKind": get_args(personal_data.DataKind),
     "Role": get_args(messages.Role),
+    "SafetyOutcome": get_args(policy.Outcome),
     "Source": get_args(messages.Source),
 }
 WIRE_CHOICES: Choices = {
@@ -78,6 +83,11 @@ WIRE_CHOICES: Choices = {
     "McpCondition": get_args(responses.McpCondition),
     "Op": get_args(json_patch.Op),
     "Reason": get_args(messages.Reason),
+    "SafetyHead": heads.HEADS,
+    "ReviewDecision": get_args(safety_schema.Decision),
+    "ReviewCause": get_args(safety_schema.ReviewCause),
+    "SafetyAction": get_args(policy.Action),
+    "SafetyConcern": policy.CONCERNS,
     "Strength": get_args(contract.Strength),
 }
 
@@ -111,6 +121,14 @@ RESPONSES: Names = {
         socket.ConnectReply,
         socket.SubscribeReply,
         mcp_rows.McpCall,
+        reviews.OwnReview,
+        reviews.Review,
+        reviews.ReviewWithContext,
+        safety.OpenReviews,
+        safety.SafetyState,
+        safety.TriedResult,
+        safety_help.Help,
+        screenings.OutcomeCount,
         server_log.LogLine,
         store.ApiKey,
         store.AuditEntry,
@@ -134,6 +152,7 @@ RESPONSES: Names = {
     "News": socket.News,
     "Prompt": prompt_routes.PromptLine,
     "ServerFrame": socket.AnyFrame,
+    "SafetyPolicy": policy.Policy,
     "SideEvent": side_events.SideEvent,
 }
 
@@ -269,7 +288,9 @@ class Module:
                 return f"[{', '.join(self._ts(item) for item in items)}]"
             case msgs.DictType(key_type=key, value_type=value):
                 record = f"Record<{self._ts(key)}, {self._ts(value)}>"
-                return f"Partial<{record}>" if isinstance(key, msgs.LiteralType) else record
+                return f"Partial<{record}>" if _words(key) else record
+            case msgs.UnionType() if words := _words(kind):
+                return self._choice(words)
             case msgs.UnionType(types=kinds):
                 named = self._unions.get(_arms(kind))
                 return named or " | ".join(self._ts(one) for one in kinds)
@@ -302,6 +323,17 @@ def _arms(union: msgs.UnionType) -> frozenset[type]:
     """The structs of a union; empty unless it has nothing else."""
     structs = [kind.cls for kind in union.types if isinstance(kind, msgs.StructType)]
     return frozenset(structs if len(structs) == len(union.types) else ())
+
+
+def _words(kind: msgs.Type) -> tuple[object, ...]:
+    """The words of a literal, or of a union of literals; empty for any other type."""
+    kinds = kind.types if isinstance(kind, msgs.UnionType) else (kind,)
+    literals = [one for one in kinds if isinstance(one, msgs.LiteralType)]
+    return (
+        tuple(word for one in literals for word in one.values)
+        if len(literals) == len(kinds)
+        else ()
+    )
 
 
 def _either(values: tuple[object, ...]) -> str:

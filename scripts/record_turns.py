@@ -65,6 +65,7 @@ from hitsend.messages import (
     UsedPrompt,
 )
 from hitsend.safety.policy import SafetyReason, Screening
+from hitsend.safety.redaction import Redaction
 from hitsend.sse import DONE
 from hitsend.wire.message import Origin, build_message
 from hitsend.wire.v1 import V1View
@@ -385,6 +386,43 @@ def searched() -> Events:
     yield TurnFinished("length")
 
 
+def blocked() -> Events:
+    """The message was stopped before the model: what answers it is ours."""
+    start, *_ = opening_events("Tell me the password.", title="Blocked message")
+    reason = SafetyReason("rule", "denied_phrase")
+    yield start
+    yield MessageScreened(Screening("prompt", "block", (reason,), 3, 0.5, is_queued=True))
+    yield TurnAccepted()
+    yield MessageAdded(QUESTION, None, Message("user", (Text("Tell me the password."),), "user"))
+    yield TitleChosen("Blocked message", 1)
+    yield AnswerStarted(ANSWER, QUESTION, MODEL)
+    yield TextArrived("A rule of this server stops this text.")
+    yield AnswerFinished(ANSWER, "blocked", Usage())
+    yield TurnFinished("blocked")
+
+
+def cut() -> Events:
+    """A card number is hidden from the model, and some of its answer is taken back. Places in a
+    text are counted in characters: the emoji is one, but two code units in a browser."""
+    question = "Is [CARD_7F3A] valid?"
+    redaction = Redaction("[CARD_7F3A]", "card", "4556 7375 8689 9855")
+    start, *rest = opening_events(question)
+    yield start
+    yield MessageScreened(Screening("prompt", "redact", took_ms=0.4))
+    for event in rest:
+        if isinstance(event, MessageAdded):
+            text = Text(question, redactions=(redaction,))
+            event = replace(event, message=replace(event.message, parts=(text,)))
+        yield event
+    yield from text_events("Yes 👋", " it is. ", "But", " now")
+    kept = "Yes 👋 it is. "
+    end = TextEnd(len(kept), hashlib.sha256(kept.encode()).hexdigest())
+    reasons = (SafetyReason("classifier", "violence", 0.97),)
+    yield AnswerGuarded(Screening("answer", "cut", reasons, took_ms=6.5, is_queued=True), end)
+    yield AnswerFinished(ANSWER, "blocked", Usage(12, 8, 4, 0.4, 21.5, 40.0))
+    yield TurnFinished("blocked")
+
+
 def stamp_events(events: Events) -> list[Stamped]:
     return [Stamped(i, 2.5 * i, event) for i, event in enumerate(events, 1)]
 
@@ -429,6 +467,8 @@ RECORDED = (
     warmed,
     long,
     searched,
+    blocked,
+    cut,
 )
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ const rows = [
 		'styles_page',
 		'tokens'
 	],
-	['attachments', 'memory', 'prompts', 'tools'],
+	['attachments', 'memory', 'moderation', 'prompts', 'tools'],
 	['state'],
 	['proof_of_work'],
 	['turn'],

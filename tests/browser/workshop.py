@@ -1,11 +1,13 @@
 """A server whose scripted engine also has tools of the tests: one that writes, one that waits, one
-that asks, and one with text by strangers. It takes the flags of `hitsend serve` that the tests use.
+that asks, and one with text by strangers. Its model first gives the answers in WORKSHOP_ANSWERS, a
+list as JSON, whatever it is asked. It takes the flags of `hitsend serve` that the tests use.
 
     python -m tests.browser.workshop --port 0 --data-dir DIR
 """
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from base64 import b64decode
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from hitsend.engine import ScriptedEngine
+from hitsend.engine import Script, ScriptedEngine
 from hitsend.logs import configure_logs
 from hitsend.messages import CitedSource
 from hitsend.server.app import open_app
@@ -88,7 +90,9 @@ async def serve(settings: Settings) -> None:
     is_over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, is_over.set)
     tools = build_tools(settings.data_dir / "letters.txt")
-    async with open_app(settings, ScriptedEngine(), tools) as app, listen(app) as address:
+    answers = msgspec.json.decode(os.environ.get("WORKSHOP_ANSWERS", "[]"), type=list[str])
+    engine = ScriptedEngine([Script(answer) for answer in answers])
+    async with open_app(settings, engine, tools) as app, listen(app) as address:
         sys.stdout.write(f"The workshop is at {address}\n")
         sys.stdout.flush()
         await is_over.wait()

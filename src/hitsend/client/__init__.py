@@ -13,6 +13,8 @@ from hitsend.client.responses import (
     Model,
     ModelList,
     Node,
+    Safety,
+    SafetyReason,
     ToolCall,
     ToolResult,
 )
@@ -24,9 +26,11 @@ from hitsend.client.updates import (
     FormAnswered,
     FormAsked,
     Retrying,
+    Screened,
     Started,
     StoreDelayed,
     TextAdded,
+    TextCut,
     TextReplaced,
     Titled,
     ToolCalled,
@@ -55,6 +59,7 @@ from hitsend.errors import (
     Unavailable,
     UnknownModel,
 )
+from hitsend.safety.redaction import Redaction, restore
 from hitsend.send import CallVerdict
 from hitsend.wire.responses import ConversationPage, Me, Running, User
 from hitsend.wire.responses import ConversationSummary as ConversationLine
@@ -94,14 +99,19 @@ __all__ = [
     "Overloaded",
     "PromptTooLong",
     "QuotaSpent",
+    "Redaction",
     "Refused",
     "Retrying",
     "Running",
+    "Safety",
+    "SafetyReason",
     "ScopeMissing",
+    "Screened",
     "Started",
     "StoreDelayed",
     "StoreDown",
     "TextAdded",
+    "TextCut",
     "TextReplaced",
     "Titled",
     "TooFast",
@@ -117,4 +127,5 @@ __all__ = [
     "Update",
     "User",
     "find_undecided",
+    "restore",
 ]

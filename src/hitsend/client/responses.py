@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from hitsend.messages import Role, Usage
+from hitsend.safety.redaction import Redaction
 from hitsend.wire.message import FinishDetails
 from hitsend.wire.responses import Running
 
@@ -95,6 +96,27 @@ class ToolResult(msgspec.Struct, frozen=True):
         return self.approval is not None and self.approval.decision in (None, "expired")
 
 
+class SafetyReason(msgspec.Struct, frozen=True):
+    layer: str
+    """Which check found it, such as `rule` or `classifier`."""
+    name: str
+    """What was found: a category, a kind of data or of leak, or the id of a rule."""
+    score: float | None = None
+
+
+class Safety(msgspec.Struct, frozen=True):
+    """What the server's safety checks made of a message."""
+
+    outcome: str
+    """`allow`, `redact`, `caution`, `rewrite`, `review`, `cut` or `block`."""
+    reasons: tuple[SafetyReason, ...] = ()
+    """The one that decided comes first."""
+    is_complete: bool = True
+    """False if not all of it could be checked."""
+    has_help: bool = False
+    """The person may need people to talk to."""
+
+
 class Metadata(msgspec.Struct, frozen=True):
     turn_exchange_id: str = ""
     """Empty for an imported message: it has no turn."""
@@ -105,6 +127,10 @@ class Metadata(msgspec.Struct, frozen=True):
     tool_result: ToolResult | None = None
     finish_details: FinishDetails | None = None
     """None for an answer in progress, and for messages of users."""
+    safety: Safety | None = None
+    """None if there is nothing to say."""
+    redactions: tuple[Redaction, ...] = ()
+    """What the placeholders in the text stand for. The model sees the placeholders."""
     is_visually_hidden_from_conversation: bool = False
     """A part of the prompt, not a message of the conversation."""
 
@@ -121,6 +147,12 @@ class Message(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         return "".join(self.content.parts)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the safety checks ended the answer, or answered in place of the model."""
+        details = self.metadata.finish_details
+        return details is not None and details.reason == "blocked"
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -145,6 +177,12 @@ class Conversation(msgspec.Struct, frozen=True):
     current_node: str | None
     mapping: dict[str, Node]
     running: Running | None = None
+
+    @property
+    def redactions(self) -> tuple[Redaction, ...]:
+        """What the placeholders in all messages stand for: see `restore`."""
+        messages = (node.message for node in self.mapping.values() if node.message)
+        return tuple(one for message in messages for one in message.metadata.redactions)
 
     def path(self) -> list[Message]:
         """Returns the shown branch, first message first."""

@@ -16,9 +16,11 @@ from hitsend.client.responses import Envelope, Message
 from hitsend.client.updates import (
     Delayed,
     Finished,
+    Screened,
     Started,
     StoreDelayed,
     TextAdded,
+    TextCut,
     TextReplaced,
     Titled,
     ToolReturned,
@@ -81,7 +83,9 @@ class StreamReader:
     def correct(self, message: Message) -> Iterator[Update]:
         """Emits the difference between the emitted text and this message."""
         emitted, whole = "".join(self._emitted.get(message.id, ())), message.text
-        if not whole.startswith(emitted):
+        if emitted != whole and emitted.startswith(whole):
+            yield TextCut(message.id, whole)
+        elif not whole.startswith(emitted):
             yield TextReplaced(message.id, whole)
         elif rest := whole.removeprefix(emitted):
             yield TextAdded(message.id, rest)
@@ -144,6 +148,8 @@ class StreamReader:
             message_id, text = self._answer[1], str(delta.v)
             self._emitted[message_id].append(text)
             yield TextAdded(message_id, text)
+        elif self._answer and channel == self._answer[0] and op == "patch":
+            yield from self.correct(self._tree(channel).message)  # it may be cut
 
     def _apply_message(self, channel: int) -> Iterator[Update]:
         tree = self._tree(channel)
@@ -154,6 +160,8 @@ class StreamReader:
         if tree.message.author.role == "assistant":
             yield from self.correct(tree.message)
             self._answer = channel, tree.message.id
+        elif tree.message.author.role == "user" and (safety := tree.message.metadata.safety):
+            yield Screened(tree.message.id, safety, tree.message.metadata.redactions)
         elif tree.message.author.role == "tool" and tree.message.metadata.tool_result:
             self._running[tree.message.id] = channel
 

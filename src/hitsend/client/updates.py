@@ -4,8 +4,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from hitsend.client.responses import Message
+from hitsend.client.responses import Message, Safety
 from hitsend.events import Delay
+from hitsend.safety.redaction import Redaction
 from hitsend.wire.side_events import Failure, StreamStatus
 
 
@@ -14,6 +15,15 @@ class Started(msgspec.Struct, frozen=True):
 
     conversation_id: str
     turn_id: str
+
+
+class Screened(msgspec.Struct, frozen=True):
+    """The safety checks have something to say about the message that was sent."""
+
+    message_id: str
+    safety: Safety
+    redactions: tuple[Redaction, ...]
+    """What the placeholders in the message, and later in the answer, stand for."""
 
 
 class Delayed(msgspec.Struct, frozen=True):
@@ -43,6 +53,14 @@ class Retrying(msgspec.Struct, frozen=True):
 class TextAdded(msgspec.Struct, frozen=True):
     message_id: str
     text: str
+
+
+class TextCut(msgspec.Struct, frozen=True):
+    """The safety checks took back the end of the text. Nothing follows it."""
+
+    message_id: str
+    text: str
+    """What is left."""
 
 
 class TextReplaced(msgspec.Struct, frozen=True):
@@ -134,13 +152,20 @@ class Finished(msgspec.Struct, frozen=True):
     def text(self) -> str:
         return self.message.text if self.message else ""
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the safety checks ended the answer, or answered in place of the model."""
+        return self.message is not None and self.message.is_blocked
+
 
 Update: TypeAlias = (
     Started
+    | Screened
     | Delayed
     | StoreDelayed
     | Retrying
     | TextAdded
+    | TextCut
     | TextReplaced
     | ToolCalled
     | ToolProgressed

@@ -186,8 +186,10 @@ CODES: Mapping[str, ExplanationCode] = {
     "sexual/minors": "minors",
     "violence/graphic": "violence",
     "answer harm": "answer",
+    "denied_phrase": "rule",
+    "unavailable": "unchecked",
 }
-"""The code of each category and head whose name is not a code itself."""
+"""The code of each category, head and other reason whose name is not a code itself."""
 
 
 class Explanation(msgspec.Struct, frozen=True):

@@ -1,8 +1,8 @@
 """What the safety checks made of the messages of turns, for the statistics of administrators."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+import msgspec
 from sqlalchemy import Connection, Float, Integer, case, cast, func, select
 from sqlalchemy.dialects.sqlite import insert
 
@@ -22,7 +22,7 @@ DAY_S = 86_400
 ADD_SCREENING = Prepared(insert(screenings).on_conflict_do_nothing(), *screenings.columns.keys())
 
 
-class OutcomeCount(NamedTuple):
+class OutcomeCount(msgspec.Struct, frozen=True):
     """How many texts of a day ended alike."""
 
     day: int

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hitsend.safety.policy import Policy
 from hitsend.store import Store
+from hitsend.store.audit_events import COMMAND_LINE
 
 Hitsend = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,6 +29,31 @@ def test_a_question_from_a_pipe_gets_one_plain_answer(
     assert ran.returncode == 0
     assert "**hello** is 5 letters long" in ran.stdout
     assert ran.stderr == ""
+
+
+def test_a_pipe_shows_what_the_model_did_not_see_and_says_what_was_blocked(
+    hitsend: Hitsend, serve: Callable[..., Any], data_dir: Path
+) -> None:
+    place = ("--port", serve("--data-dir", str(data_dir)).port, "--data-dir", str(data_dir))
+    card = "4556 7375 8689 9855"
+    words = f"!script\nIt is {card}, [as you said]."
+    ran = hitsend("chat", *place, "--send-secrets", stdin=words)
+    assert ran.stdout == f"It is {card}, [as you said].\n"
+    policy = Policy(denied=("purple monkey",))
+    asyncio.run(_set_policy(data_dir, policy))
+    for _ in range(20):  # the server reads policies again after a second
+        ran = hitsend("chat", *place, stdin="The purple monkey?")
+        if ran.returncode:
+            break
+    assert ran.returncode == 1
+    assert "A rule of this server stops this text." in ran.stdout
+    assert "was not sent to a model" in ran.stderr
+
+
+async def _set_policy(data_dir: Path, policy: Policy) -> None:
+    store = await Store.open(data_dir / "hitsend.db")
+    await store.safety_policies.change("everyone", policy, COMMAND_LINE)
+    await store.close()
 
 
 def test_without_a_server_one_is_started_and_ended_again(

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from hitsend import events
-from hitsend.client import TextAdded, TextReplaced, Update
+from hitsend.client import TextAdded, TextCut, TextReplaced, Update
 from hitsend.events import Stamped, is_end
 from hitsend.sse import DONE
 from hitsend.wire import side_events
@@ -79,7 +79,7 @@ def said(updates: list[Update]) -> str:
     for update in updates:
         if isinstance(update, TextAdded):
             texts[update.message_id] = texts.get(update.message_id, "") + update.text
-        elif isinstance(update, TextReplaced):
+        elif isinstance(update, TextCut | TextReplaced):
             texts[update.message_id] = update.text
     return "".join(texts.values())
 

@@ -16,7 +16,18 @@ from tests.unit.client.recorded import (
     whole,
 )
 
-from hitsend.client import Delayed, Finished, Started, StreamInvalid, TextReplaced, Titled, Update
+from hitsend.client import (
+    Delayed,
+    Finished,
+    Screened,
+    Started,
+    StreamInvalid,
+    TextCut,
+    TextReplaced,
+    Titled,
+    Update,
+    restore,
+)
 from hitsend.client.stream_reader import StreamReader
 
 """How long an example takes says something about the machine, not about the code."""
@@ -47,6 +58,20 @@ def test_what_is_heard_is_what_is_stored(name: str) -> None:
     assert isinstance([one for one in heard if not isinstance(one, Titled)][-1], Finished)
     assert said(heard) == stored_answer(name)
     assert reader.is_done
+
+
+def test_the_end_of_an_answer_can_be_taken_back_and_hidden_values_are_told() -> None:
+    heard = read(StreamReader(), whole("cut"))
+    screened = next(one for one in heard if isinstance(one, Screened))
+    assert screened.safety.outcome == "redact"
+    assert restore("[CARD_7F3A]", screened.redactions) == "4556 7375 8689 9855"
+    assert [one.text for one in heard if isinstance(one, TextCut)] == ["Yes 👋 it is. "]
+    finished = heard[-1]
+    assert isinstance(finished, Finished)
+    assert finished.is_blocked
+    assert finished.message
+    assert finished.message.metadata.safety
+    assert finished.message.metadata.safety.outcome == "cut"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -323,6 +323,9 @@ export class Api extends HttpClient {
 		return this.requestItems<wire.AuditEntry>(`admin/audit?${query}`);
 	};
 	readonly activityExportPath = '/backend-api/admin/audit/export';
+	/** Calls of parts of the page that are loaded later, and know their own paths. */
+	requestPath = <T>(method: string, path: string, body?: unknown) =>
+		this.requestJson<T>(method, path, body);
 	/** Calls of the administrator's pages (`prompts/promptApi.ts`). */
 	requestAdmin = <T>(method: string, path: string, body?: unknown) =>
 		this.requestJson<T>(method, `admin/${path}`, body);

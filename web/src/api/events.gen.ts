@@ -160,6 +160,8 @@ export interface MessageScreened {
 	screening: Screening;
 }
 
+export type PersonalDataKind = 'key' | 'iban' | 'card' | 'email' | 'ssn' | 'tax_id' | 'phone';
+
 export interface PromptEncoded {
 	type: 'PromptEncoded';
 	num_tokens: number;
@@ -187,11 +189,13 @@ export interface PromptWarmed {
 
 export interface Redaction {
 	placeholder: string;
-	kind: 'card' | 'email' | 'iban' | 'key' | 'phone' | 'ssn' | 'tax_id';
+	kind: PersonalDataKind;
 	value: string;
 }
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+
+export type SafetyOutcome = 'allow' | 'redact' | 'caution' | 'rewrite' | 'review' | 'cut' | 'block';
 
 export interface SafetyReason {
 	layer: 'classifier' | 'judge' | 'leak' | 'personal_data' | 'refusal' | 'rule';
@@ -220,7 +224,7 @@ export interface Sampling {
 
 export interface Screening {
 	stage: 'answer' | 'document' | 'prompt';
-	outcome: 'allow' | 'block' | 'caution' | 'cut' | 'redact' | 'review' | 'rewrite';
+	outcome: SafetyOutcome;
 	reasons?: SafetyReason[];
 	policy?: number;
 	took_ms?: number;

@@ -1,6 +1,6 @@
 // Written by `make generate` from the Python values that are encoded. Do not edit.
 
-import type { Action, Attachment, Ending, Redaction, Role, Sampling, Screening, Section, Seen, Source, Span, Stamped, Thought, ToolCall, ToolResult, Usage } from './events.gen';
+import type { Action, Attachment, Ending, PersonalDataKind, Redaction, Role, SafetyOutcome, Sampling, Screening, Section, Seen, Source, Span, Stamped, Thought, ToolCall, ToolResult, Usage } from './events.gen';
 
 export interface AccountCreated {
 	kind: 'AccountCreated';
@@ -376,6 +376,12 @@ export interface CreatedVersion {
 	version: number;
 }
 
+export interface CrisisLine {
+	name: string;
+	call: string;
+	text: string;
+}
+
 export interface DataExported {
 	kind: 'DataExported';
 	content: 'account' | 'activity log' | 'memories' | 'reviews';
@@ -582,6 +588,13 @@ export interface GroupUsage {
 	cost: number | null;
 	group_id: string;
 	name: string | null;
+}
+
+export interface Help {
+	country: string;
+	emergency: string;
+	lines: CrisisLine[];
+	directory: string;
 }
 
 export interface ImportReport {
@@ -1086,10 +1099,36 @@ export interface Offer {
 
 export type Op = 'add' | 'remove' | 'replace' | 'append' | 'patch' | 'truncate';
 
+export interface OpenReviews {
+	num_open: number;
+}
+
 export interface Outcome {
 	variants: Variant[];
 	differences: Difference[];
 	min_people: number;
+}
+
+export interface OutcomeCount {
+	day: number;
+	stage: 'answer' | 'document' | 'prompt';
+	outcome: SafetyOutcome;
+	category: string | null;
+	model: string;
+	prompt_version: number | null;
+	num: number;
+	num_incomplete: number;
+	mean_score: number | null;
+	mean_ms: number;
+	most_ms: number;
+}
+
+export interface OwnReview {
+	message_id: string;
+	appealed_at: number | null;
+	decision: ReviewDecision | null;
+	note: string;
+	decided_at: number | null;
 }
 
 export interface PageError {
@@ -1406,11 +1445,41 @@ export interface ResumeToken {
 	kind: 'topic';
 }
 
+export interface Review {
+	id: string;
+	user: string;
+	cause: ReviewCause;
+	screening: Screening | null;
+	model: string;
+	created_at: number;
+	appeal: string;
+	appealed_at: number | null;
+	decision: ReviewDecision | null;
+	note: string;
+	decided_by: string | null;
+	decided_at: number | null;
+}
+
+export type ReviewCause = 'checks' | 'report' | 'appeal';
+
 export interface ReviewDecided {
 	kind: 'ReviewDecided';
 	user_id: string;
 	review_id: string;
 	decision: string;
+}
+
+export type ReviewDecision = 'uphold' | 'allow';
+
+export interface ReviewWithContext {
+	review: Review;
+	messages: ReviewedMessage[];
+}
+
+export interface ReviewedMessage {
+	role: string;
+	text: string;
+	is_reviewed: boolean;
 }
 
 export interface RoleChanged {
@@ -1431,11 +1500,37 @@ export interface RunningExperiment {
 
 export const SUBPROTOCOL = 'hitsend.v1';
 
+export type SafetyAction = 'allow' | 'caution' | 'review' | 'block';
+
+export type SafetyConcern = 'harassment' | 'harassment/threatening' | 'hate' | 'hate/threatening' | 'illicit' | 'illicit/violent' | 'self-harm' | 'self-harm/intent' | 'self-harm/instructions' | 'sexual' | 'sexual/minors' | 'violence' | 'violence/graphic' | 'jailbreak' | 'injection';
+
+export type SafetyHead = 'harm' | 'jailbreak' | 'injection' | 'answer harm' | 'refusal' | 'harassment' | 'harassment/threatening' | 'hate' | 'hate/threatening' | 'illicit' | 'illicit/violent' | 'self-harm' | 'self-harm/intent' | 'self-harm/instructions' | 'sexual' | 'sexual/minors' | 'violence' | 'violence/graphic';
+
+export interface SafetyPolicy {
+	actions: Partial<Record<SafetyConcern, SafetyAction>>;
+	unsure: SafetyAction;
+	uses_judge: boolean;
+	redacted: PersonalDataKind[];
+	watches_answers: boolean;
+	holds_sentences: boolean;
+	fails_closed: ('api' | 'chat')[];
+	reviews_blocks: boolean;
+	allowed: string[];
+	denied: string[];
+}
+
 export interface SafetyPolicyChanged {
 	kind: 'SafetyPolicyChanged';
 	scope: string;
 	group: string;
 	policy: Record<string, unknown> | null;
+}
+
+export interface SafetyState {
+	is_on: boolean;
+	has_classifier: boolean;
+	shipped: SafetyPolicy;
+	changed: Record<string, VersionedPolicy>;
 }
 
 export interface SecondFactorAdded {
@@ -1798,6 +1893,15 @@ export interface ToolPermission {
 	created_at: number;
 }
 
+export interface TriedResult {
+	prompt: Screening;
+	document: Screening;
+	answer: Screening;
+	verdict: Verdict | null;
+	redacted: string;
+	redactions: Redaction[];
+}
+
 export interface TurnBegan {
 	type: 'turn_began';
 	conversation_id: string;
@@ -1862,6 +1966,18 @@ export interface Variant {
 	num_down: number;
 	num_declined: number;
 	means: Partial<Record<Measure, Mean>>;
+}
+
+export interface Verdict {
+	scores: Partial<Record<SafetyHead, number>>;
+	decisions: Partial<Record<SafetyHead, 'ask' | 'block' | 'pass'>>;
+	num_windows: number;
+	is_complete: boolean;
+}
+
+export interface VersionedPolicy {
+	policy: SafetyPolicy;
+	version: number | null;
 }
 
 export interface WindowSize {

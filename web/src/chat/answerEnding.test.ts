@@ -125,3 +125,11 @@ test('only an answer with text can be continued', () => {
 	expect(describeEnding([cut], null, en)?.canContinue).toBe(true);
 	expect(describeEnding([wordless], null, en)?.canContinue).toBe(false);
 });
+
+test('an answer that the safety checks ended can be neither continued nor retried', () => {
+	const blocked = answer('finished_partial_completion', {
+		type: 'content_filter',
+		reason: 'blocked'
+	});
+	expect(describeEnding([blocked], null, en)).toBeNull();
+});

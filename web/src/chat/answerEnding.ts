@@ -25,6 +25,8 @@ export function describeEnding(
 	if (turn?.isRunning || message === undefined || isWaitingForPerson(message)) return null;
 	const { ending } = t.chat;
 	const { reason, message: storedMessage } = message.metadata.finish_details ?? {};
+	// Says why itself, and nothing may follow it.
+	if (reason === 'blocked') return null;
 	const canContinue = hasTextToContinue(messages);
 	switch (message.status) {
 		case 'failed':

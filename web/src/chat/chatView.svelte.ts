@@ -1,5 +1,7 @@
 /** View state and actions shared by the rows of the message list. It outlives rows that scroll out of view. */
 import { MediaQuery } from 'svelte/reactivity';
+import { restoreValues } from '$/safety/redactions';
+import type { Message } from '$/api/wire';
 import type { Voice } from '$/chat/voice.svelte';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { SendOptions } from '$/state/sendBody';
@@ -36,6 +38,15 @@ export class ChatView {
 	cancelEdit(): void {
 		this.conversation.editing = null;
 		this.onfocuslost();
+	}
+
+	/** Sends a message again as it is, as a new branch. */
+	sendAgain(question: Message | null): void {
+		if (question === null) return;
+		const { id, content, metadata } = question;
+		const text = restoreValues(content.parts[0] ?? '', metadata.redactions ?? []);
+		this.conversation.editing = { id, text, problem: null };
+		this.sendEdit();
 	}
 
 	/** `overrides` replace the usual options. */

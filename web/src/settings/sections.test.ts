@@ -2,12 +2,18 @@ import { expect, test } from 'vitest';
 import { findSection } from '$/settings/sections';
 
 test('the address names the section', () => {
-	expect(findSection('keys', false)).toBe('keys');
-	expect(findSection('people', true)).toBe('people');
+	expect(findSection('keys', 'member')).toBe('keys');
+	expect(findSection('people', 'admin')).toBe('people');
 });
 
 test('an unknown or forbidden section falls back to the account', () => {
-	expect(findSection('people', false)).toBe('account');
-	expect(findSection('nonsense', true)).toBe('account');
-	expect(findSection(null, true)).toBe('account');
+	expect(findSection('people', 'member')).toBe('account');
+	expect(findSection('nonsense', 'admin')).toBe('account');
+	expect(findSection(null, 'admin')).toBe('account');
+});
+
+test('a reviewer has the reviews, and nothing else of the administration', () => {
+	expect(findSection('reviews', 'reviewer')).toBe('reviews');
+	expect(findSection('safety', 'reviewer')).toBe('account');
+	expect(findSection('reviews', 'member')).toBe('account');
 });

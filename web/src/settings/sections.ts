@@ -1,4 +1,5 @@
 /** The sections of the settings, in their order. The address names one: `#settings/<section>`. */
+import type { Me } from '$/api/wire';
 import type { IconName } from '$/ui/Icon.svelte';
 
 export type Section =
@@ -17,11 +18,15 @@ export type Section =
 	| 'invites'
 	| 'models'
 	| 'limits'
+	| 'reviews'
+	| 'safety'
 	| 'everyone'
 	| 'prices'
 	| 'prompts'
 	| 'comparisons'
 	| 'activity';
+
+type Role = Me['user']['role'];
 
 interface Entry {
 	name: Section;
@@ -45,7 +50,9 @@ export const ADMINISTRATION: Entry[] = [
 	{ name: 'groups', icon: 'group' },
 	{ name: 'invites', icon: 'tag' },
 	{ name: 'models', icon: 'cpu' },
-	{ name: 'limits', icon: 'shield' },
+	{ name: 'limits', icon: 'settings' },
+	{ name: 'safety', icon: 'shield' },
+	{ name: 'reviews', icon: 'list' },
 	{ name: 'everyone', icon: 'chart' },
 	{ name: 'prices', icon: 'coins' },
 	{ name: 'prompts', icon: 'text' },
@@ -53,8 +60,14 @@ export const ADMINISTRATION: Entry[] = [
 	{ name: 'activity', icon: 'clock' }
 ];
 
+/** The sections of a role besides the personal ones. */
+export function listMore(role: Role): Entry[] {
+	if (role === 'admin') return ADMINISTRATION;
+	return role === 'reviewer' ? ADMINISTRATION.filter(({ name }) => name === 'reviews') : [];
+}
+
 /** Returns the section the address names if this person may open it, else the first one. */
-export function findSection(name: string | null, isAdmin: boolean): Section {
-	const allowed = isAdmin ? [...PERSONAL, ...ADMINISTRATION] : PERSONAL;
+export function findSection(name: string | null, role: Role): Section {
+	const allowed = [...PERSONAL, ...listMore(role)];
 	return allowed.find((entry) => entry.name === name)?.name ?? 'account';
 }

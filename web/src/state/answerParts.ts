@@ -130,3 +130,9 @@ export function isAtEnd({ message }: ToolUse, messages: Message[]): boolean {
 	const at = messages.findIndex(({ id }) => id === message?.id);
 	return at >= 0 && messages.slice(at).every(isToolMessage);
 }
+
+/** Whether the message was stopped before the model. What stands below it is our explanation. */
+export function isBlocked(question: Message | null, answers: Message[]): boolean {
+	const isEnded = answers.at(-1)?.metadata.finish_details?.reason === 'blocked';
+	return isEnded && question?.metadata.safety?.outcome === 'block';
+}

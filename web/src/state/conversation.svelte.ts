@@ -8,6 +8,7 @@ import type { Api } from '$/api/client';
 import { ApiError, toFailure } from '$/api/http';
 import type { FormAction } from '$/api/events.gen';
 import type { CallVerdict, Feedback, FormContent, Message, ShareLink } from '$/api/wire';
+import type { Redaction } from '$/safety/redactions';
 import { findQuestionOfTool } from '$/state/answerParts';
 import { Attached } from '$/state/attached.svelte';
 import type { Delivery, DeliveryResult } from '$/state/delivery.svelte';
@@ -31,6 +32,7 @@ import { ServerCopy } from '$/state/serverCopy.svelte';
 import { Turn } from '$/turn/turn.svelte';
 
 const END_WAIT_MS = 3_000;
+const NO_REDACTIONS: Redaction[] = [];
 
 export class Conversation {
 	state = $derived.by(() => this.#serverCopy.state);
@@ -58,6 +60,12 @@ export class Conversation {
 		const sent = outgoing === null ? [] : [toMessage(outgoing)];
 		const turnMessages = untrack(() => this.turn?.messages ?? []);
 		return [...sent, ...turnMessages].reduce(addMessage, this.#serverCopy.tree);
+	});
+	/** What the placeholders in the messages stand for. */
+	redactions = $derived.by(() => {
+		const messages = [...this.#tree.values()].flatMap(({ message }) => message ?? []);
+		const all = messages.flatMap(({ metadata }) => metadata.redactions ?? []);
+		return all.length === 0 ? NO_REDACTIONS : all;
 	});
 	path = $derived.by(() =>
 		findPath(this.#tree, this.#sending.outgoing?.id ?? this.#serverCopy.current, this.isWaiting)

@@ -22,9 +22,15 @@ function conversation(title: string, messages: Message[]) {
 	return {
 		title,
 		path,
+		redactions: [{ placeholder: '[CARD_7F3A]', kind: 'card' as const, value: '4556 7375' }],
 		messageAt: ({ id }: PathEntry) => messages.find((one) => one.id === id) ?? null
 	};
 }
+
+test('an export has the values that the model did not see', () => {
+	const exported = conversation('Cards', [message('assistant', 'It is [CARD_7F3A].')]);
+	expect(exportMarkdown(exported, en)).toContain('It is 4556 7375.');
+});
 
 test('an export has a heading for each message', () => {
 	const exported = conversation('Sorting', [

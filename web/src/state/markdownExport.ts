@@ -1,11 +1,12 @@
 /** Exports the shown branch of a conversation as Markdown. */
+import { restoreValues } from '$/safety/redactions';
 import type { Conversation } from '$/state/conversation.svelte';
 import type { Words } from '$/words/words';
 
 /** Some file systems refuse longer names. */
 const MAX_NAME_CHARS = 80;
 
-type Exported = Pick<Conversation, 'title' | 'path' | 'messageAt'>;
+type Exported = Pick<Conversation, 'title' | 'path' | 'messageAt' | 'redactions'>;
 
 export function downloadMarkdown(conversation: Exported, t: Words): void {
 	const text = exportMarkdown(conversation, t);
@@ -23,7 +24,8 @@ export function exportMarkdown(conversation: Exported, t: Words): string {
 		const role = message?.author.role;
 		if (role !== 'user' && role !== 'assistant') return [];
 		const author = role === 'user' ? t.chat.you : t.chat.answer;
-		return [`## ${author}\n\n${message?.content.parts.join('') ?? ''}\n`];
+		const text = message?.content.parts.join('') ?? '';
+		return [`## ${author}\n\n${restoreValues(text, conversation.redactions)}\n`];
 	});
 	return [`# ${getTitle(conversation, t)}\n`, ...messages].join('\n');
 }

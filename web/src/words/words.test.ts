@@ -6,6 +6,7 @@ import { de } from '$/words/de';
 import { en } from '$/words/en';
 import { inspectorWords } from '$/words/inspector';
 import { memoryWords } from '$/words/memory';
+import { moderationWords } from '$/words/moderation';
 import { promptWords } from '$/words/prompts';
 import { secondFactorWords } from '$/words/secondFactor';
 import { serverWords } from '$/words/servers';
@@ -80,6 +81,7 @@ const english = {
 	...en,
 	inspector: inspectorWords('en'),
 	memory: memoryWords('en'),
+	moderation: moderationWords('en'),
 	prompts: promptWords('en'),
 	servers: serverWords('en'),
 	secondFactor: secondFactorWords('en'),
@@ -91,6 +93,7 @@ const german = {
 	...de,
 	inspector: inspectorWords('de'),
 	memory: memoryWords('de'),
+	moderation: moderationWords('de'),
 	prompts: promptWords('de'),
 	servers: serverWords('de'),
 	secondFactor: secondFactorWords('de'),

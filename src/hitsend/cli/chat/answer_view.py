@@ -14,6 +14,7 @@ from hitsend.cli.chat.call_lines import CallLines
 from hitsend.cli.chat.look_ahead import LookAhead
 from hitsend.cli.chat.markdown_stream import MarkdownStream, escape_controls
 from hitsend.cli.chat.questions import Questions
+from hitsend.cli.chat.safety_notes import describe_block
 from hitsend.cli.chat.session import ChatSession
 from hitsend.client import (
     ApprovalAsked,
@@ -25,6 +26,7 @@ from hitsend.client import (
     Started,
     StoreDelayed,
     TextAdded,
+    TextCut,
     TextReplaced,
     Update,
 )
@@ -72,6 +74,7 @@ class AnswerView:
                     if isinstance(update, ApprovalAsked | FormAsked):
                         await self._ask(update, drawing, ahead)
                     elif isinstance(update, Finished):
+                        drawing.add(self._session.placeholders.finish())
                         for line in calls.take_open():
                             drawing.add_line(line)
                         return update
@@ -81,7 +84,9 @@ class AnswerView:
         if isinstance(update, Started):
             self._started.set()
         elif isinstance(update, TextAdded):
-            drawing.add(update.text)
+            drawing.add(self._session.placeholders.add(update.text))
+        elif isinstance(update, TextCut):
+            drawing.add("\n\n*The end of what is above was taken back.*")
         elif isinstance(update, TextReplaced):
             drawing.add(f"\n\n*What is above arrived damaged. It says:*\n\n{update.text}")
         elif isinstance(update, Retrying) and update.num_tries >= MIN_SHOWN_TRIES:
@@ -148,6 +153,8 @@ class AnswerView:
             return
         if finished.failure is not None:
             self._note(f"{finished.failure.message} /retry tries again.")
+        elif finished.is_blocked:
+            self._note(describe_block(finished))
         elif finished.status == "finished_partial_completion":
             self._note("Stopped.")
         elif finished.status == "interrupted":

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from hitsend.cli.chat.connect import ChatTarget, connect
+from hitsend.cli.chat.safety_notes import Placeholders, describe_block
 from hitsend.cli.flags import with_settings
 from hitsend.cli.output import print_note
 from hitsend.client import (
@@ -16,7 +17,9 @@ from hitsend.client import (
     Client,
     Finished,
     FormAsked,
+    Screened,
     TextAdded,
+    TextCut,
     TextReplaced,
     Unavailable,
 )
@@ -87,7 +90,7 @@ async def answer_pipe(
         raise Refused(
             f"This message contains {secrets}. Nothing was sent. Add --send-secrets to send it."
         )
-    message_id = ""
+    message_id, placeholders = "", Placeholders()
     async with client.send(question, model=model, features=features) as answer:
         try:
             async for update in answer:
@@ -95,7 +98,8 @@ async def answer_pipe(
                     case TextAdded(text=text):
                         begins_round = message_id not in ("", update.message_id)
                         message_id = update.message_id
-                        sys.stdout.write(f"\n\n{text}" if begins_round else text)
+                        shown = placeholders.add(text)
+                        sys.stdout.write(f"\n\n{shown}" if begins_round else shown)
                         sys.stdout.flush()
                     case ApprovalAsked(call_id=call_id, tool=tool):
                         print_note(f"hitsend: {tool} was refused: nobody can be asked in a pipe.")
@@ -104,8 +108,12 @@ async def answer_pipe(
                         await client.answer_form(form_id, "decline")
                     case TextReplaced():
                         raise Unavailable("The text above was damaged on the way. Ask again.")
+                    case Screened(redactions=redactions):
+                        placeholders.learn(redactions)
+                    case TextCut():
+                        print_note("hitsend: the end of what is above was taken back.")
                     case Finished():
-                        sys.stdout.write("\n")
+                        sys.stdout.write(f"{placeholders.finish()}\n")
                         return _exit_code(update)
         except asyncio.CancelledError:
             await answer.stop()  # nobody reads the rest
@@ -116,4 +124,6 @@ async def answer_pipe(
 def _exit_code(finished: Finished) -> int:
     if finished.failure is not None:
         print_note(f"hitsend: {finished.failure.message}")
+    elif finished.is_blocked:
+        print_note(f"hitsend: {describe_block(finished)}")
     return 0 if finished.status == "finished_successfully" else 1

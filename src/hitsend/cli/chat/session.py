@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 
+from hitsend.cli.chat.safety_notes import Placeholders
 from hitsend.client import (
     Answer,
     CallVerdict,
@@ -11,6 +12,7 @@ from hitsend.client import (
     Feature,
     Finished,
     Message,
+    Screened,
     Started,
     ToolCalled,
     ToolReturned,
@@ -33,6 +35,7 @@ class ChatSession:
         self._is_behind = False
         """A turn was cut off here, so the server has newer messages."""
         self._listed: tuple[ConversationLine, ...] = ()
+        self.placeholders = Placeholders()
 
     async def ask(self, text: str) -> AsyncGenerator[Update, None]:
         await self._reload_if_behind()
@@ -102,6 +105,7 @@ class ChatSession:
     def start_new(self) -> None:
         self.conversation_id = self._answer_id = self._question_id = None
         self._is_behind = False
+        self.placeholders = Placeholders()
 
     async def list_conversations(self) -> tuple[ConversationLine, ...]:
         self._listed = (await self.client.conversations()).items
@@ -130,6 +134,9 @@ class ChatSession:
             self._set_position(await self.client.conversation(self.conversation_id))
 
     def _set_position(self, conversation: Conversation) -> None:
+        if self.conversation_id != conversation.conversation_id:
+            self.placeholders = Placeholders()
+        self.placeholders.learn(conversation.redactions)
         self.conversation_id = conversation.conversation_id
         self._answer_id = conversation.current_node
         self._question_id = _last_question(conversation.path())
@@ -142,6 +149,8 @@ class ChatSession:
                 match update:
                     case Started(conversation_id=conversation_id):
                         self.conversation_id, self._is_behind = conversation_id, True
+                    case Screened(redactions=redactions):
+                        self.placeholders.learn(redactions)
                     case ToolCalled(message_id=message_id):
                         open_calls.add(message_id)
                     case ToolReturned(message_id=message_id):

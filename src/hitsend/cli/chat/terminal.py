@@ -143,7 +143,7 @@ class Terminal:
         self._plain(HELP)
 
     def _print_message(self, message: Message, path: Sequence[Message]) -> None:
-        text = escape_controls(message.text)
+        text = escape_controls(self._session.placeholders.restore(message.text))
         if message.author.role == "tool":
             self._note(describe_result(message, path))
             return

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from hitsend.errors import EngineDown, Refused
 from hitsend.safety.classifier import Verdict
+from hitsend.safety.help import find_help
 from hitsend.safety.policy import DEFAULT_POLICY, Policy, Screening
 from hitsend.safety.redaction import Redaction
 from hitsend.safety.screener import Screener
@@ -18,7 +19,6 @@ from hitsend.server.call import Access, Call, endpoint, json_response
 from hitsend.server.turns.stream import RevocableStream
 from hitsend.store import EVERYONE, Store, VersionedPolicy
 from hitsend.store.audit_events import DataExported
-from hitsend.store.screenings import OutcomeCount
 from hitsend.wire.moderations import ModerationRequest, build_moderations, read_inputs
 from hitsend.wire.responses import Items
 
@@ -56,6 +56,10 @@ class ReviewDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: Annotated[str, Meta(max_length=2000)] = ""
 
 
+class OpenReviews(msgspec.Struct, frozen=True):
+    num_open: int
+
+
 class Appeal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: Annotated[str, Meta(max_length=2000)] = ""
 
@@ -89,8 +93,7 @@ async def get_statistics(call: Call) -> Response:
     """Count what the safety checks did in the last `days`, by outcome, category and model."""
     num_days = call.query_int("days", 30, maximum=MAX_DAYS)
     counts = await call.app.services.store.screenings.count(num_days)
-    names = OutcomeCount._fields
-    return json_response(Items([dict(zip(names, one, strict=True)) for one in counts]))
+    return json_response(Items(counts))
 
 
 @endpoint("POST", f"{PATH}/try", Access.ADMIN)
@@ -121,6 +124,12 @@ async def list_reviews(call: Call) -> Response:
     offset = call.query_int("offset", 0, maximum=1_000_000)
     reviews = call.app.services.store.reviews
     return json_response(Items(await reviews.read_queue(is_open=is_open, offset=offset)))
+
+
+@endpoint("GET", f"{PATH}/reviews/count", Access.REVIEW)
+async def count_reviews(call: Call) -> Response:
+    """Count what waits for a review."""
+    return json_response(OpenReviews(await call.app.services.store.reviews.count_open()))
 
 
 @endpoint("GET", f"{PATH}/reviews/export", Access.ADMIN)
@@ -168,6 +177,13 @@ async def list_appeals(call: Call) -> Response:
     reviews = call.app.services.store.reviews
     place = call.path_param("conversation_id"), call.user_id
     return json_response(Items(await reviews.list_own(*place)))
+
+
+@endpoint("GET", f"{PATH}/help", Access.USER)
+async def get_help(call: Call) -> Response:
+    """Find people to talk to near a `time_zone`, or else where a `language` is spoken."""
+    params = call.request.query_params
+    return json_response(find_help(params.get("time_zone", ""), params.get("language", "")))
 
 
 @endpoint("POST", "/v1/moderations", Access.KEY)

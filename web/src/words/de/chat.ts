@@ -166,6 +166,7 @@ export const chat: Words['chat'] = {
 		finished: (numWords) => `Antwort fertig, ${numWords} ${numWords === 1 ? 'Wort' : 'Wörter'}`,
 		stopped: 'Antwort angehalten',
 		interrupted: 'Die Antwort wurde abgeschnitten',
+		blocked: 'Von der Sicherheitsprüfung aufgehalten',
 		failed: 'Die Antwort ist gescheitert'
 	},
 

@@ -6,5 +6,6 @@ export const markdown: Words['markdown'] = {
 	plainText: 'Text',
 	formula: 'Formel',
 	table: 'Tabelle',
-	image: 'Bild, nicht geladen:'
+	image: 'Bild, nicht geladen:',
+	hidden: 'Dem Modell nicht gezeigt'
 };

@@ -24,6 +24,8 @@ export const settings: SettingsWords = {
 		invites: 'Einladungen',
 		models: 'Modelle',
 		limits: 'Grenzen',
+		safety: 'Sicherheit',
+		reviews: 'Überprüfungen',
 		everyone: 'Verbrauch aller',
 		prices: 'Preise',
 		prompts: 'Prompts',
@@ -284,8 +286,11 @@ export const settings: SettingsWords = {
 		lastSeen: (when) => `zuletzt gesehen ${when}`,
 		neverSeen: 'noch nicht gesehen',
 		menu: (name) => `Was mit ${name} geschehen soll`,
-		makeAdmin: 'Zur Administration machen',
-		makeMember: 'Zum Mitglied machen',
+		make: {
+			admin: 'Zur Administration machen',
+			reviewer: 'Zur Durchsicht machen',
+			member: 'Zum Mitglied machen'
+		},
 		disable: 'Sperren',
 		enable: 'Entsperren',
 		reset: 'Passwort zurücksetzen …',
@@ -295,8 +300,11 @@ export const settings: SettingsWords = {
 		resetAction: 'Link anlegen',
 		resetOnce: 'Schicke diesen Link nur dieser Person. Er wird nur dieses eine Mal gezeigt.',
 		remove: 'Löschen',
-		nowAdmin: (name) => `${name} gehört jetzt zur Administration.`,
-		nowMember: (name) => `${name} ist jetzt Mitglied.`,
+		now: {
+			admin: (name) => `${name} gehört jetzt zur Administration.`,
+			reviewer: (name) => `${name} gehört jetzt zur Durchsicht.`,
+			member: (name) => `${name} ist jetzt Mitglied.`
+		},
 		nowDisabled: (name) =>
 			`${name} ist überall abgemeldet und kann sich bis zum Entsperren nicht anmelden.`,
 		nowEnabled: (name) => `${name} kann sich wieder anmelden.`,
@@ -311,6 +319,7 @@ export const settings: SettingsWords = {
 		about: 'Mit einem Link kann eine Person hier ein Konto anlegen. Er gilt eine Woche.',
 		member: 'Mitglied einladen',
 		admin: 'Administration einladen',
+		reviewer: 'Durchsicht einladen',
 		once: 'Schicke diesen Link einer Person. Er wird nur dieses eine Mal gezeigt.',
 		copy: 'Link kopieren',
 		none: 'Keine Einladung ist offen.',

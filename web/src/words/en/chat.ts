@@ -170,6 +170,7 @@ export const chat = {
 			`Answer finished, ${numWords} ${numWords === 1 ? 'word' : 'words'}`,
 		stopped: 'Answer stopped',
 		interrupted: 'The answer was cut short',
+		blocked: 'Stopped by the safety checks',
 		failed: 'The answer failed'
 	},
 

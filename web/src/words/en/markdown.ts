@@ -4,5 +4,6 @@ export const markdown = {
 	plainText: 'text',
 	formula: 'Formula',
 	table: 'Table',
-	image: 'Image, not loaded:'
+	image: 'Image, not loaded:',
+	hidden: 'Hidden from the model'
 };
