@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+from training.calibrate import classify_rows
 from training.calibrate import measure as measure_rows
 from training.metrics import Figures, Scored
 from training.rows import Row, read_rows
@@ -98,11 +99,12 @@ async def measure(data: Path | None) -> str:
     classifier = Classifier(trained, encoder)
     try:
         judged = [await judge(classifier, case) for case in read_cases()]
-        tested = [] if data is None else await judge_rows(classifier, read_rows(data))
+        rows = [] if data is None else [row for row in read_rows(data) if row.part == "test"]
+        verdicts = await classify_rows(trained, rows, encoder)
     finally:
         await encoder.close()
     parts = [describe_cases(judged), describe_latency(judged), list_over_refusals(judged)]
-    return "\n".join([*parts, *([describe_rows(tested)] if tested else [])])
+    return "\n".join([*parts, *([describe_rows(rows, verdicts)] if rows else [])])
 
 
 def read_cases() -> Iterator[Case]:
@@ -124,11 +126,6 @@ async def judge(classifier: Classifier, case: Case) -> Judged:
     if not verdict.is_complete:
         raise SystemExit("The encoder did not answer.")
     return Judged(case, verdict, took_ms)
-
-
-async def judge_rows(classifier: Classifier, rows: Sequence[Row]) -> list[tuple[Row, Verdict]]:
-    tested = [row for row in rows if row.part == "test"]
-    return [(row, await classifier.classify(row.text)) for row in tested]
 
 
 def describe_cases(judged: Sequence[Judged]) -> str:
@@ -159,12 +156,10 @@ def list_over_refusals(judged: Sequence[Judged]) -> str:
     return "Harmless cases that are blocked by mistake:\n\n" + "\n".join(lines) + "\n"
 
 
-def describe_rows(tested: Sequence[tuple[Row, Verdict]]) -> str:
+def describe_rows(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
     columns = "positive | negative | AUPRC | precision | recall | false blocks |"
     lines = []
-    for title, by_name in measure_rows(
-        [row for row, _ in tested], [one for _, one in tested]
-    ).items():
+    for title, by_name in measure_rows(rows, verdicts).items():
         lines += [f"| {title} | {columns}", "|---|---|---|---|---|---|---|"]
         lines += [f"| {name} | {_cells(figures)} |" for name, figures in by_name.items()]
         lines.append("")

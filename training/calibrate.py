@@ -29,7 +29,7 @@ from hitsend.safety.classifier import (
 )
 from hitsend.safety.encoder import ChildEncoder
 from hitsend.safety.encoder.process import MODEL_FILE, VOCABULARY_FILE
-from hitsend.safety.heads import CATEGORIES, HEADS, NGRAM_HEADS, Head
+from hitsend.safety.heads import ANSWER_HEADS, CATEGORIES, HEADS, NGRAM_HEADS, Head
 from training.examples import FITTED_FILE, PREPARED_FILE, Prepared
 from training.metrics import Figures, Scored, compute_figures, find_threshold
 from training.onnx_file import make_onnx
@@ -39,13 +39,15 @@ CARD_FILE = "card.json"
 ASK_SHARE, BLOCK_SHARE = 0.05, 0.001
 """Of the benign rows."""
 CATEGORY_ASK_SHARE, CATEGORY_BLOCK_SHARE = 0.01, 0.0005
+ANSWER_BLOCK_SHARE = 0.01
+"""Answers are few, and a sentence too much held back does little harm."""
 NUM_AT_ONCE = 8
 
 LIMITS = [
     "English first: other languages only as far as their words look like those of the rows.",
     "Reads at most 256 tokens at a time: harm that is spread over a long text may be missed.",
     "Sees one text, not the conversation, unless it is given the earlier messages as well.",
-    "The answer heads are trained on few rows, most of them short.",
+    "The answer heads are trained on some thousand rows, most of them short and our own.",
     "Finds jailbreak templates whatever they ask for, so it does not tell whether harm is meant.",
 ]
 
@@ -105,10 +107,15 @@ def _threshold(head: Head, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> 
         for row, verdict in zip(rows, verdicts, strict=True)
         if row.labels.get(head) is False and not _is_beside(head, row)
     ]
-    is_category = head in CATEGORIES
-    ask = find_threshold(scores, CATEGORY_ASK_SHARE if is_category else ASK_SHARE)
-    block = find_threshold(scores, CATEGORY_BLOCK_SHARE if is_category else BLOCK_SHARE)
+    ask_share, block_share = _shares(head)
+    ask, block = find_threshold(scores, ask_share), find_threshold(scores, block_share)
     return Threshold(round(ask, 6), round(block, 6))
+
+
+def _shares(head: Head) -> tuple[float, float]:
+    if head in CATEGORIES:
+        return CATEGORY_ASK_SHARE, CATEGORY_BLOCK_SHARE
+    return ASK_SHARE, ANSWER_BLOCK_SHARE if head in ANSWER_HEADS else BLOCK_SHARE
 
 
 def _is_beside(head: Head, row: Row) -> bool:
@@ -167,12 +174,17 @@ def make_card(
     held_out = [row for row in rows if row.part == "calibrate"]
     return {
         "base": "all-MiniLM-L6-v2 (Apache-2.0)",
-        "data": "Public rows, with their licences in NOTICE, and the rows of training/contrast",
+        "data": "Public rows, with their licences in NOTICE, and the rows of training/contrast; "
+        "messages of a red team (hh-rlhf), where an earlier model found them harmful",
         "rows": {
             part: sum(row.part == part for row in rows) for part in ("train", "calibrate", "test")
         },
         "benign rows that set the thresholds": sum(row.is_benign_prompt for row in held_out),
-        "share of benign rows": {"ask": ASK_SHARE, "block": BLOCK_SHARE},
+        "share of benign rows": {
+            "ask": ASK_SHARE,
+            "block": BLOCK_SHARE,
+            "block, of answers": ANSWER_BLOCK_SHARE,
+        },
         "thresholds": {
             head: {"ask": one.ask, "block": one.block} for head, one in trained.thresholds.items()
         },

@@ -21,7 +21,9 @@ def fit_ngrams(examples: Sequence[Example], seed: int) -> Ngrams:
     torch.manual_seed(seed)
     chance = random.Random(seed)
     places = [HEADS.index(head) for head in NGRAM_HEADS]
-    features = [torch.frombuffer(bytearray(one.buckets), dtype=torch.uint16).int() for one in examples]
+    features = [
+        torch.frombuffer(bytearray(one.buckets), dtype=torch.uint16).int() for one in examples
+    ]
     targets = torch.tensor([[_as_number(one.targets[i]) for i in places] for one in examples])
     row_weights = torch.tensor([[one.weight] for one in examples])
     weights = torch.zeros(NUM_BUCKETS, len(NGRAM_HEADS), requires_grad=True)

@@ -94,9 +94,7 @@ def _add_layer(graph: Graph, weights: Mapping[str, Array], name: str, hidden: st
     bias = np.concatenate([weights[f"{part}.bias"] for part in parts])
     joined = _add_product(graph, f"{name}.qkv", matrix, bias, hidden)
     graph.run("Split", [joined], parts, axis=-1, num_outputs=3)
-    attended = graph.run(
-        "MultiHeadAttention", parts, [f"{name}.attended"], num_heads=NUM_HEADS
-    )
+    attended = graph.run("MultiHeadAttention", parts, [f"{name}.attended"], num_heads=NUM_HEADS)
     output = _project(graph, weights, f"{name}.attn_output", attended)
     hidden = _add_and_normalize(graph, weights, f"{name}.attn_output_norm", output, hidden)
     inner = _project(graph, weights, f"{name}.ffn_up", hidden)
@@ -148,9 +146,7 @@ def _model(graph: Graph) -> bytes:
         + _bytes(12, _value(OUTPUT, FLOAT, [1, 384]))
     )
     opsets = [_text(1, "") + _number(2, OPSET), _text(1, CONTRIB) + _number(2, CONTRIB_OPSET)]
-    return (
-        _number(1, IR_VERSION) + _bytes(7, content) + b"".join(_bytes(8, one) for one in opsets)
-    )
+    return _number(1, IR_VERSION) + _bytes(7, content) + b"".join(_bytes(8, one) for one in opsets)
 
 
 def _value(name: str, type: int, shape: Sequence[int | str]) -> bytes:

@@ -28,16 +28,15 @@ import numpy as np
 import torch
 
 from hitsend.safety.classifier import HEADS_FILE, Trained
-from hitsend.safety.heads import ANSWER_HEADS, HEADS, Heads
+from hitsend.safety.heads import HEADS, Heads
 from training.encoder import Weights, read_weights
-from training.examples import FITTED_FILE, PREPARED_FILE, Example, Prepared, Target
+from training.examples import FITTED_FILE, PREPARED_FILE, Example, Prepared
 from training.fit import VECTOR_SCALE, Fit, Recipe, Rows, make_head
 from training.ngrams import fit_ngrams
 
-
-
-SURE_OF_HARM, SURE_OF_NONE = 0.4, 0.03
-"""Rows without labels are used where the score of a first model is beyond these."""
+SURE_OF_HARM = 0.4
+"""Rows without labels are harmful from this score of a first model on. The others are left out:
+among them are those that it misses."""
 
 
 def main() -> None:
@@ -101,26 +100,14 @@ def fit(
 
 
 def label(rows: Sequence[Example], encoder: Weights, head: Weights) -> list[Example]:
-    """Returns the rows that the model is sure of."""
+    """Returns the rows that the model finds harmful. They say nothing about the other heads."""
     scores = Fit(encoder, Rows(rows, find_device()), Recipe()).score(on_device(head))
     harm = scores[:, HEADS.index("harm")].tolist()
-    sure = [pair for pair in zip(rows, harm, strict=True) if not is_unsure(pair[1])]
+    targets = [True if head == "harm" else None for head in HEADS]
     return [
-        msgspec.structs.replace(row, targets=label_prompt(score >= SURE_OF_HARM))
-        for row, score in sure
-    ]
-
-
-def is_unsure(score: float) -> bool:
-    return SURE_OF_NONE < score < SURE_OF_HARM
-
-
-def label_prompt(is_harmful: bool) -> list[Target]:
-    """A harmful one says nothing about the categories."""
-    others = None if is_harmful else False
-    return [
-        is_harmful if head == "harm" else None if head in ANSWER_HEADS else others
-        for head in HEADS
+        msgspec.structs.replace(row, targets=targets)
+        for row, score in zip(rows, harm, strict=True)
+        if score >= SURE_OF_HARM
     ]
 
 

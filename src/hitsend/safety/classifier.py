@@ -22,8 +22,8 @@ from hitsend.safety.heads import NGRAM_HEADS, Head, Heads, Ngrams, NgramStream
 
 WEIGHTS_FOLDER = Path(__file__).with_name("weights")
 HEADS_FILE = "heads.msgpack"
-HEADS_SHA256 = "1738e878ad496ced01946be63dfa7945936e2805dc1c38cc64a257001386e513"
-ENCODER_SHA256 = "0efc42b9e3f196e5103d131e63616b1e7cf2c236abf196b50c93fa12bb9a2574"
+HEADS_SHA256 = "580b2946e3324f622be54094e2085c878aeea53f2e86d6d1fbc88e884c4ec60e"
+ENCODER_SHA256 = "b8c9c5f089db8f98566f6f73eb678a578660291d9cafbaa1f85161a1c5c5e3c9"
 NGRAM_SHARE = 0.15
 MAX_INLINE_CHARS = 1_000
 """A text of this length takes less than a thread that is woken for it costs."""
@@ -125,10 +125,10 @@ class Classifier:
         return Verdict(scores, decisions, len(windows), is_complete)
 
 
-def load_trained() -> Trained | None:
+def load_trained(folder: Path = WEIGHTS_FOLDER) -> Trained | None:
     """Returns the weights that come with hitsend, or None in an install without them. Raises
     ModelBroken."""
-    file = WEIGHTS_FOLDER / HEADS_FILE
+    file = folder / HEADS_FILE
     if not file.is_file():
         return None
     content = file.read_bytes()

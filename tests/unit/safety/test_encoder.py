@@ -1,6 +1,7 @@
 """The encoder's process, with the weights that come with hitsend."""
 
 import asyncio
+import math
 import os
 import signal
 import struct
@@ -25,7 +26,7 @@ async def encoder() -> AsyncIterator[ChildEncoder]:
 
 def find_cosine(one: bytes, other: bytes) -> float:
     pairs = zip(struct.iter_unpack("<f", one), struct.iter_unpack("<f", other), strict=True)
-    return sum(a * b for (a,), (b,) in pairs)
+    return math.fsum(a * b for (a,), (b,) in pairs)
 
 
 async def test_texts_become_vectors_of_length_one(encoder: ChildEncoder) -> None:
@@ -76,7 +77,9 @@ async def test_a_closed_encoder_has_no_process_and_answers_nothing(encoder: Chil
         os.kill(number or 0, 0)
 
 
-async def test_damaged_weights_are_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_damaged_weights_are_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     for name in (MODEL_FILE, VOCABULARY_FILE):
         (tmp_path / name).write_bytes((WEIGHTS_FOLDER / name).read_bytes()[:-1])
     encoder = ChildEncoder(tmp_path, ENCODER_SHA256)

@@ -4,7 +4,24 @@ import pytest
 
 from hitsend.safety.encoder.wordpiece import WordPiece
 
-VOCABULARY = "[PAD] [UNK] [CLS] [SEP] bread ##s un ##bread ##able , ! $ 東 京 cafe i".split()
+VOCABULARY = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "bread",
+    "##s",
+    "un",
+    "##bread",
+    "##able",
+    ",",
+    "!",
+    "$",
+    "東",
+    "京",
+    "cafe",
+    "i",
+]
 
 
 def read(text: str, num_tokens: int = 20) -> str:

@@ -98,7 +98,8 @@ class ChildEncoder:
 
     async def _exchange(self, content: bytes) -> bytes:
         process = await self._running()
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         try:
             async with asyncio.timeout(REPLY_S):
                 process.stdin.write(LENGTH.pack(len(content)) + content)

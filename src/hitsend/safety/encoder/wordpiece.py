@@ -1,4 +1,4 @@
-"""Cuts text into the tokens of an uncased BERT: words, then the longest pieces of its vocabulary."""
+"""Cuts text into the tokens of an uncased BERT: words, and those into the longest known pieces."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -20,6 +20,12 @@ IDEOGRAPHS = (
     (0x2F800, 0x2FA1F),
 )
 """Each of these characters is a word of its own."""
+CONTROLS = ("Cc", "Cf", "Cn", "Co", "Cs")
+ASCII_CONTROLS = {
+    number: None
+    for number in (*range(32), 127)
+    if not chr(number).isspace() or number in range(28, 32)
+}
 
 
 class WordPiece:
@@ -83,14 +89,6 @@ def _clean(text: str) -> str:
             chars.append(char)
     decomposed = unicodedata.normalize("NFD", "".join(chars)).lower()
     return "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
-
-
-CONTROLS = ("Cc", "Cf", "Cn", "Co", "Cs")
-ASCII_CONTROLS = {
-    number: None
-    for number in (*range(32), 127)
-    if not chr(number).isspace() or number in range(28, 32)
-}
 
 
 def _is_ideograph(number: int) -> bool:
