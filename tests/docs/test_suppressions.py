@@ -31,6 +31,10 @@ ALLOWED: dict[tuple[str, str], tuple[int, str]] = {
         1,
         "what Escape means in a field is heard by the form around it",
     ),
+    ("web/src/moderation/OpenReview.svelte", "svelte-ignore"): (
+        1,
+        "its shortcuts are heard by the review around its fields",
+    ),
     ("web/src/settings/ImportExport.svelte", "svelte-ignore"): (
         1,
         "a place to drop a file on; the keyboard has the button in it",

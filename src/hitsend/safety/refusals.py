@@ -133,6 +133,19 @@ REFUSAL = re.compile(
 )
 
 
+HINT = re.compile(
+    r"\b(?:sorry|apolog|can(?:'t|not)|unable|won't|not able|refuse|decline|against|inappropriate"
+    r"|leider|nicht|kein|lo siento|no puedo|désolé|ne peux|desculpe|não posso|mi dispiace|non posso"
+    r"|helaas|kan niet)",
+    re.IGNORECASE,
+)
+
+
+def may_be_refusal(text: str) -> bool:
+    """Whether it is worth asking the classifier: it knows refusals in other words."""
+    return HINT.search(text[:MAX_CHARS].replace("’", "'")) is not None
+
+
 def is_refusal(text: str) -> bool:
     """Whether an answer that begins like this declines what was asked."""
     beginning = QUOTED.sub("…", text.lstrip()[:MAX_CHARS].replace("’", "'"))

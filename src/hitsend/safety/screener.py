@@ -115,6 +115,11 @@ class Screener:
         is_complete = self._is_complete(verdict)
         return _conclude("answer", findings, policy, began, is_complete=is_complete)
 
+    async def is_refusal(self, text: str) -> bool:
+        """Whether a model declines with this beginning of its answer."""
+        verdict = await self.classify(text)
+        return verdict is not None and verdict.decisions.get("refusal") == "block"
+
     def _is_complete(self, verdict: Verdict | None) -> bool:
         return not self._needs_classifier if verdict is None else verdict.is_complete
 

@@ -21,9 +21,10 @@ from hitsend.safety.answer_scan import NUM_CONTEXT_CHARS, find_sentence_start
 from hitsend.safety.leaks import Leak, LeakFinder, rewrite
 from hitsend.safety.open_ends import find_open_end
 from hitsend.safety.policy import MAX_PHRASE_CHARS, Outcome, Policy, SafetyReason, Screening
-from hitsend.safety.refusals import is_refusal
+from hitsend.safety.refusals import is_refusal, may_be_refusal
 from hitsend.safety.screener import DENIED, Screener, find_phrase
 
+NUM_REFUSAL_CHARS = 600
 PRIVATE_KEY = "-----BEGIN"
 """A long one cannot be replaced before its end is known: the answer ends."""
 
@@ -105,11 +106,16 @@ class _Watch:
     async def finish(self) -> list[AnyEvent]:
         passed = await self._pass_texts(is_last=True)
         if not self.has_blocked:
-            if is_refusal("".join(self._shown)):
+            if await self._has_declined("".join(self._shown)):
                 self._reasons["refusal"] = SafetyReason("refusal", "refusal")
             if self._reasons or not self._is_complete:
                 passed.append(AnswerGuarded(self._screening()))
         return passed
+
+    async def _has_declined(self, text: str) -> bool:
+        if is_refusal(text):
+            return True
+        return may_be_refusal(text) and await self._screener.is_refusal(text[:NUM_REFUSAL_CHARS])
 
     async def _pass_texts(self, *, is_last: bool = False) -> list[AnyEvent]:
         scan = self._scan
