@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, ViewportSize, expect
+from playwright.sync_api import Locator, Route, ViewportSize, expect
 from tests.browser.axe import accessibility_problems
 from tests.browser.test_settings import part
 from tests.browser.test_shared import share
@@ -199,6 +199,27 @@ def test_what_was_removed_from_an_answer_and_a_refusal_are_told(ada: Person) -> 
     expect(ada.answers.last).to_contain_text("An image was removed")
     ada.ask("And now?")
     expect(ada.answers.last.get_by_text("The model declined")).to_be_visible()
+
+
+def test_people_to_talk_to_stand_above_the_answer_to_someone_in_distress(ada: Person) -> None:
+    """Only the classifier finds distress, which this server does without: its word is put in."""
+    ada.ask("!script\nI am here.")
+
+    def add_word(route: Route) -> None:
+        found = route.fetch()
+        tree = found.json()
+        for node in tree["mapping"].values():
+            if node["message"] and node["message"]["author"]["role"] == "user":
+                word = {"stage": "prompt", "outcome": "caution", "has_help": True}
+                node["message"]["metadata"]["safety"] = word
+        route.fulfill(response=found, json=tree)
+
+    ada.page.route(re.compile("/backend-api/conversation/[^/]+$"), add_word)
+    ada.page.reload()
+    card = ada.answers.last.get_by_role("region", name="You are not alone")
+    expect(card.get_by_role("link", name="Find help in any country")).to_be_visible()
+    expect(ada.answers.last).to_contain_text("I am here.")
+    assert accessibility_problems(ada.page) == []
 
 
 def test_an_administrator_changes_the_policy_tries_a_text_and_sees_the_counts(

@@ -227,6 +227,34 @@ async def test_an_appeal_reaches_a_reviewer_and_their_decision_the_person(
         assert again.text == "Gladly."
 
 
+async def test_open_reviews_are_counted_for_those_who_decide_them(settings: Settings) -> None:
+    async with open_world(settings) as world:
+        await set_policy(world, denied=[DENIED])
+        ada, eve = await world.someone("ada"), await world.someone("eve", "reviewer")
+        count = f"{REVIEWS}/count"
+        assert (await eve.http.get(count)).json() == {"num_open": 0}
+        await ada.send(f"About the {DENIED}.")
+        assert (await eve.http.get(count)).json() == {"num_open": 1}
+        (review,) = (await eve.http.get(REVIEWS)).json()["items"]
+        await eve.http.post(f"{REVIEWS}/{review['id']}", json={"decision": "uphold"})
+        assert (await eve.http.get(count)).json() == {"num_open": 0}
+
+
+async def test_people_to_talk_to_are_found_by_place_and_else_by_language(
+    settings: Settings,
+) -> None:
+    async with open_world(settings) as world:
+        ada = await world.someone("ada")
+        path = "/backend-api/safety/help"
+        near = await ada.http.get(path, params={"time_zone": "Europe/Vienna", "language": "en-US"})
+        assert near.json()["lines"][0] == {"name": "Telefonseelsorge", "call": "142", "text": ""}
+        spoken = await ada.http.get(path, params={"time_zone": "Nowhere", "language": "de-CH"})
+        assert spoken.json()["country"] == "CH"
+        unknown = (await ada.http.get(path)).json()
+        assert unknown["lines"] == []
+        assert unknown["directory"]
+
+
 async def test_an_answer_reported_as_unsafe_is_queued_for_review(settings: Settings) -> None:
     async with open_world(settings, "Well.") as world:
         ada, root = await world.someone("ada"), await world.someone("root", "admin")
