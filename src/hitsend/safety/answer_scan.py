@@ -68,9 +68,9 @@ class AnswerScan:
         if new and self._score is not None and self._score.add(new) >= self._alarm:
             self.is_alarmed, self._num_calm = True, 0
 
-    def pass_calm(self, *, is_last: bool = False) -> None:
-        """Passes what has been scanned together with the words after it."""
-        usual = min(LAG_CHARS, FIRST_LAG_CHARS + len(self.text) // 4)
+    def pass_calm(self, *, is_last: bool = False, is_pause: bool = False) -> None:
+        """Passes what has been scanned together with the words after it, or in a pause alone."""
+        usual = 0 if is_pause else min(LAG_CHARS, FIRST_LAG_CHARS + len(self.text) // 4)
         lag = 0 if is_last else max(usual, self._min_lag_chars)
         self.num_passed = max(min(self.num_scanned, len(self.text) - lag), self.num_passed)
 

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -82,7 +82,7 @@ class Screener:
         is_complete = self._is_complete(verdict)
         if not is_complete and route in policy.fails_closed:
             findings.append(Finding("block", SafetyReason("classifier", UNAVAILABLE)))
-        if verdict is not None:
+        if verdict is not None and not (_needs_help(findings) and not _has_read(verdict)):
             findings += await _from_verdict(verdict, text, policy, judge)
         return _conclude("prompt", findings, policy, began, is_complete=is_complete)
 
@@ -184,6 +184,10 @@ async def _from_verdict(
     return findings
 
 
+def _needs_help(findings: Iterable[Finding]) -> bool:
+    return any(one.reason.name in HELP_CATEGORIES for one in findings)
+
+
 def _has_read(verdict: Verdict) -> bool:
     """Whether the encoder read the text. The n-grams alone are believed only where they are sure
     of harm."""
@@ -258,5 +262,5 @@ def _conclude(
         took_ms=round((time.perf_counter() - began) * 1000, 2),
         is_complete=is_complete,
         is_queued=outcome == "review" or (outcome == "block" and policy.reviews_blocks),
-        has_help=any(reason.name in HELP_CATEGORIES for reason in reasons),
+        has_help=_needs_help(findings),
     )

@@ -5,6 +5,7 @@ one that raises suspicion is held back to the end of each sentence, which the cl
 Leaks are replaced. An answer that may not go on ends there, and its generation is stopped.
 """
 
+import asyncio
 import hashlib
 import time
 from collections import deque
@@ -15,7 +16,9 @@ from functools import cached_property
 from msgspec import UNSET
 
 from hitsend.context.window import Context
+from hitsend.errors import HitsendError
 from hitsend.events import AnswerGuarded, AnyEvent, TextArrived, TextEnd, join_texts
+from hitsend.mailbox import Mailbox
 from hitsend.messages import Message, Text, ToolResult
 from hitsend.safety.answer_scan import NUM_CONTEXT_CHARS, find_sentence_start
 from hitsend.safety.leaks import Leak, LeakFinder, rewrite
@@ -25,6 +28,7 @@ from hitsend.safety.refusals import is_refusal, may_be_refusal
 from hitsend.safety.screener import DENIED, Screener, find_phrase
 
 NUM_REFUSAL_CHARS = 600
+PAUSE_S = 0.25
 PRIVATE_KEY = "-----BEGIN"
 """A long one cannot be replaced before its end is known: the answer ends."""
 
@@ -55,15 +59,51 @@ class Guard:
                     yield event
                 return
             watch = _Watch(self._screener, self._policy, context, is_doubtful=self._is_doubtful)
-            async for event in events:
-                for passed in await watch.add(event):
-                    yield passed
-                if watch.has_blocked:
-                    break
-            else:
+            async with aclosing(_with_pauses(events)) as timed:
+                try:
+                    async for event_or_pause in timed:
+                        for passed in await watch.add(event_or_pause):
+                            yield passed
+                        if watch.has_blocked:
+                            break
+                except HitsendError:  # the engine was lost: what it had said is kept
+                    for passed in await watch.finish():
+                        yield passed
+                    raise
+            if not watch.has_blocked:
                 for passed in await watch.finish():
                     yield passed
             self.has_blocked = watch.has_blocked
+
+
+async def _with_pauses(
+    events: AsyncGenerator[AnyEvent, None],
+) -> AsyncGenerator[AnyEvent | None, None]:
+    """Yields None once in each pause: what is held then passes without what would follow it."""
+    loop = asyncio.get_running_loop()
+    arrived: Mailbox[AnyEvent | None] = Mailbox()
+    pump = asyncio.create_task(_pump(events, arrived))
+    pump.add_done_callback(lambda _: arrived.put_nowait(None))
+    is_pause = True
+    try:
+        while True:
+            timer = None if is_pause else loop.call_later(PAUSE_S, arrived.put_nowait, None)
+            event = await arrived.get()
+            if timer is not None:
+                timer.cancel()
+            if event is None and pump.done() and arrived.empty():
+                break
+            is_pause = event is None
+            yield event
+        await pump
+    finally:
+        pump.cancel()
+        await asyncio.wait({pump})
+
+
+async def _pump(events: AsyncGenerator[AnyEvent, None], arrived: Mailbox[AnyEvent | None]) -> None:
+    async for event in events:
+        arrived.put_nowait(event)
 
 
 class _Watch:
@@ -93,11 +133,16 @@ class _Watch:
         self._took_s = 0.0
         self._is_complete = True
 
-    async def add(self, event: AnyEvent) -> list[AnyEvent]:
+    async def add(self, event: AnyEvent | None) -> list[AnyEvent]:
+        """None is a pause."""
+        if event is None:
+            return await self._pass_texts(is_pause=True)
         if not isinstance(event, TextArrived):
             passed = await self._pass_texts(is_last=True)
             return passed if self.has_blocked else [*passed, event]
         text = (event.reasoning or "") + event.text
+        if not text and not event.tokens:
+            return [event]  # a beam search counts what it tries
         self._scan.add(text)
         # Tokens without a text belong to one that is still to come.
         self._held.append((len(self._scan.text) + (not text), event))
@@ -117,21 +162,22 @@ class _Watch:
             return True
         return may_be_refusal(text) and await self._screener.is_refusal(text[:NUM_REFUSAL_CHARS])
 
-    async def _pass_texts(self, *, is_last: bool = False) -> list[AnyEvent]:
+    async def _pass_texts(self, *, is_last: bool = False, is_pause: bool = False) -> list[AnyEvent]:
         scan = self._scan
-        if is_last:
+        if is_last or is_pause:
             scan.finish()
         while scan.is_alarmed and (sentence := scan.next_sentence(is_last=is_last)):
             if await self._is_harmful(sentence.text):
                 return self._block(scan.num_passed)
             scan.pass_sentence(sentence)
         if not scan.is_alarmed:
-            scan.pass_calm(is_last=is_last)
+            scan.pass_calm(is_last=is_last, is_pause=is_pause)
         if scan.num_scanned > self._num_searched:
             offence = self._find_offence()
             if offence is not None:
                 return self._block(offence)
-        end = scan.num_passed if is_last else min(scan.num_passed, self._open_start)
+        is_whole = is_last or (is_pause and scan.text[self._open_start :].isalpha())
+        end = scan.num_passed if is_whole else min(scan.num_passed, self._open_start)
         return list(self._take(end + is_last))
 
     async def _is_harmful(self, text: str) -> bool:
