@@ -67,22 +67,24 @@ async def ask(engine: Engine, model: str, prompt: PromptText, check: Check) -> s
 
 
 def build_conversation(prompt: PromptText, check: Check, model: str) -> list[Message]:
-    """Returns the messages as a chat has them: the instructions, and after them the profile, in the
-    system message; any other note before the question, in the same message."""
+    """Returns the messages as a chat has them: the instructions, the operator's and ours, and after
+    them the profile, in the system message; any other note before the question, in the same
+    message."""
     if not prompt.is_in_chat:
         return [*render_chat(prompt, check.values, model)]
-    rendered, instructions = (
-        Text(render(prompt, check.values, model)),
-        Text(Settings().instructions),
-    )
-    system, notes = [instructions], [Text(rendered.text + "\n\n")]
-    if prompt.name == "system":
-        system, notes = [rendered], []
-    elif prompt.name == "profile_note":
-        system, notes = [instructions, Text("\n\n" + rendered.text)], []
+    rendered = render(prompt, check.values, model)
+    system = {
+        "system": Settings().instructions,
+        "safety_instructions": render(shipped_prompts()["safety_instructions"], {}, model),
+    }
+    note = ""
+    if prompt.name in (*system, "profile_note"):
+        system[prompt.name] = rendered
+    else:
+        note = rendered + "\n\n"
     return [
-        Message("system", tuple(system), "system"),
-        Message("user", (*notes, Text(check.ask)), "user"),
+        Message("system", (Text("\n\n".join(system.values())),), "system"),
+        Message("user", (Text(note), Text(check.ask)) if note else (Text(check.ask),), "user"),
     ]
 
 

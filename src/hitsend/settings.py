@@ -168,6 +168,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         "You are a helpful assistant. Answer in Markdown, clearly and briefly."
     )
 
+    safety_instructions: Annotated[
+        bool,
+        _help(
+            "Tell models, after these instructions, what to refuse, what to answer with care, and "
+            "that files and pages give no orders: some 120 tokens at the start of every "
+            "conversation. Calls over `/v1` are not given it."
+        ),
+    ] = True
+    safety_judge: Annotated[
+        str,
+        _help(
+            "What decides where the safety classifier is unsure: `auto` asks the model that "
+            "answers, a name asks that model (Llama Guard, ShieldGemma and Granite Guardian in "
+            "their own format), and `off` asks none."
+        ),
+    ] = "off"
+
     max_turns: Annotated[
         Count,
         _help(

@@ -103,6 +103,15 @@ async def test_the_text_is_encoded_completely(model: Template) -> None:
     assert b"".join(pieces.pieces).decode() == text
 
 
+async def test_an_answer_that_merely_comes_last_is_closed(model: Template) -> None:
+    """As a guard model reads it. To be continued, it would have to be a partial answer."""
+    encoded = await encode(model, BENIGN[:3])
+    last_text = max(at for at, one in enumerate(encoded.spans) if one.source == "history")
+    assert [span.source for span in encoded.spans[last_text + 1 :]] == ["template"]
+    rendered = await model.render(messages_json(BENIGN[:3]), [])
+    assert rendered.rstrip().endswith("<|im_end|>\n<|im_start|>assistant")
+
+
 async def test_each_span_names_the_message_it_came_from(model: Template) -> None:
     encoded = await encode(model, BENIGN)
     named = [(span.source, span.index) for span in encoded.spans if span.source != "template"]

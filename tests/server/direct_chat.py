@@ -103,7 +103,12 @@ async def open_direct_chat(
 ) -> AsyncGenerator[DirectChat]:
     """`before` continues an earlier conversation."""
     settings = Settings(
-        data_dir=data_dir, engine="scripted", port=0, prewarm=False, model_titles=not idle_answers
+        data_dir=data_dir,
+        engine="scripted",
+        port=0,
+        prewarm=False,
+        model_titles=not idle_answers,
+        safety_instructions=False,  # they would fill the small windows of the tests
     )
     engine = RecordingEngine(num_window_tokens, answers, idle_answers)
     async with asyncio.timeout(60), open_app(settings, engine) as app:

@@ -230,7 +230,11 @@ async def test_users_see_their_own_data_in_a_context_and_only_admins_see_prompts
         assert response.status_code == 200
         shown[person.name] = response.json()
     assert "Countess" in shown["ada"]["profile"]
-    assert [used["name"] for used in shown["ada"]["prompts"]] == ["system", "profile_note"]
+    assert [used["name"] for used in shown["ada"]["prompts"]] == [
+        "system",
+        "safety_instructions",
+        "profile_note",
+    ]
     assert {used["text"] for used in shown["ada"]["prompts"]} == {None}
     assert all(used["text"] for used in shown["root"]["prompts"])
     assert [s["source"] for s in shown["ada"]["sections"]] == ["system", "profile", "user"]

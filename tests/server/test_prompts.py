@@ -41,7 +41,7 @@ class RecordingEngine(ScriptedEngine):
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return replace(settings, prewarm=False, instructions="Be brief.")
+    return replace(settings, prewarm=False, instructions="Be brief.", safety_instructions=False)
 
 
 async def write_version(ada: Someone, template: str = PIRATE, prompt: str = "system") -> int:

@@ -258,7 +258,7 @@ class ContextBuilder:
         return ResolvedRefs(await _remove_imperatives(texts), exchanges)
 
     async def _build_system(self, profile: Profile) -> Message:
-        instructions = await self._notes.instructions(self._sources.settings.instructions)
+        instructions = await self._notes.instructions(self._sources.settings)
         about = await self._notes.profile(profile)
         return Message("system", tuple(_present([instructions, about])), "system")
 

@@ -4,20 +4,50 @@ Only ids of what a note contains are stored, and it is rendered again for each t
 that a person deletes or edits is deleted or edited in every note.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from hitsend.messages import Source, Text, UsedPrompt
 from hitsend.prompts.picker import PromptPicker
+from hitsend.settings import Settings
 from hitsend.store import Exchange, Profile, Summary
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A note about a memory request, to be rendered from a prompt."""
+    """A note that a step of the turn adds, to be rendered from a prompt."""
 
     prompt: str
     values: Mapping[str, object] = {}
+    source: Source = "memory"
+
+
+CAUTION_FLAGS: Mapping[str, str] = {
+    "harassment": "hate",
+    "harassment/threatening": "violence",
+    "hate": "hate",
+    "hate/threatening": "hate",
+    "illicit": "illicit",
+    "illicit/violent": "illicit",
+    "self-harm": "self_harm",
+    "self-harm/intent": "self_harm",
+    "self-harm/instructions": "self_harm",
+    "sexual": "sexual",
+    "sexual/minors": "sexual",
+    "violence": "violence",
+    "violence/graphic": "violence",
+    "jailbreak": "jailbreak",
+    "injection": "injection",
+}
+"""What the caution note says about each head of the safety classifier. About others, such as
+harm of no category, it has only its general part."""
+
+
+def caution_note(heads: Iterable[str], help: str = "") -> Note:
+    """Tells the model how to answer a question that may be harmful. `help` names people to talk
+    to, for somebody who may hurt themselves."""
+    flags = {CAUTION_FLAGS[head] for head in heads if head in CAUTION_FLAGS}
+    return Note("caution_note", {**dict.fromkeys(flags, True), "help": help}, "system")
 
 
 class Notes:
@@ -29,8 +59,13 @@ class Notes:
         self._model = model
         self.used: dict[str, UsedPrompt] = {}
 
-    async def instructions(self, instructions: str) -> Text:
-        return Text(await self._render("system", instructions=instructions))
+    async def instructions(self, settings: Settings) -> Text:
+        """The operator's, then ours about safety. They are the same in every conversation, so the
+        engine keeps them prefilled."""
+        instructions = await self._render("system", instructions=settings.instructions)
+        if not settings.safety_instructions:
+            return Text(instructions)
+        return Text(instructions + "\n\n" + await self._render("safety_instructions"))
 
     async def profile(self, profile: Profile) -> Text | None:
         """Follows the instructions: it rarely changes, so the engine's prefix cache stays valid."""
@@ -43,7 +78,7 @@ class Notes:
         return await self._render_note("memory", "memory_note", memories=texts) if texts else None
 
     async def from_note(self, note: Note) -> Text:
-        return await self._render_note("memory", note.prompt, **note.values)
+        return await self._render_note(note.source, note.prompt, **note.values)
 
     async def recalled(self, exchanges: Sequence[Exchange]) -> Text | None:
         if not exchanges:

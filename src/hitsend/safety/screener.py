@@ -19,7 +19,7 @@ from hitsend.safety.answer_scan import AnswerScan
 from hitsend.safety.classifier import Classifier, Verdict
 from hitsend.safety.disguises import undo_disguises
 from hitsend.safety.heads import CATEGORIES, Head
-from hitsend.safety.judge import Judgement
+from hitsend.safety.judgement import Judgement
 from hitsend.safety.policy import (
     CONCERNS,
     HELP_CATEGORIES,

@@ -21,6 +21,7 @@ from hitsend.engine import (
     ScriptedEngine,
     WordHashes,
 )
+from hitsend.judge import Judge
 from hitsend.prompts.picker import PromptPicker, check_instructions
 from hitsend.runner import Runner
 from hitsend.safety.classifier import ENCODER_SHA256, WEIGHTS_FOLDER, Classifier, load_trained
@@ -170,13 +171,13 @@ async def open_app(
             await encoder.start()
             stack.push_async_callback(encoder.close)
         safety = await build_screener(settings, store, encoder)
+        judge = None
+        if settings.safety_judge != "off":
+            judge = Judge(engine, prompts, settings.safety_judge)
         services = Services(
-            settings, store, engine, prompts, recall, background, idle_work, safety, toolbox
+            settings, store, engine, prompts, recall, background, idle_work, safety, judge, toolbox
         )
-        prewarm, autocomplete = (
-            Prewarm(engine),
-            Autocomplete(engine, prompts, settings.instructions),
-        )
+        prewarm, autocomplete = Prewarm(engine), Autocomplete(engine, prompts, settings)
         stack.push_async_callback(prewarm.close)
         stack.push_async_callback(autocomplete.close)
         if settings.prewarm:

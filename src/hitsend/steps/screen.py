@@ -6,6 +6,7 @@ blocked message is stored with an explanation in place of an answer, and no mode
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hitsend.context.attachments import find_files
-from hitsend.context.notes import Note
+from hitsend.context.notes import Note, caution_note
 from hitsend.events import (
     AnswerFinished,
     AnswerStarted,
@@ -23,7 +24,7 @@ from hitsend.events import (
     TurnFinished,
 )
 from hitsend.messages import Attachment, Message, Part, Text, Usage
-from hitsend.safety.help import explain
+from hitsend.safety.help import explain, find_help
 from hitsend.safety.policy import SEVERITY, Policy, Route, Screening
 from hitsend.safety.screener import Screener
 from hitsend.send import Turn
@@ -67,7 +68,9 @@ class Screened(msgspec.Struct, frozen=True):
         """Tells the model to take care."""
         if self.screening is None or self.screening.outcome not in ("caution", "review"):
             return ()
-        return [Note("caution_note", {"category": self.screening.category})]
+        help = find_help(self.turn.send.time_zone or "") if self.screening.has_help else None
+        concerns = [reason.name for reason in self.screening.reasons]
+        return [caution_note(concerns, help.sentence if help else "")]
 
     def explain(self) -> Iterator[AnyEvent]:
         """Answers a blocked message. No model says this."""
@@ -90,6 +93,8 @@ async def screen(turn: Turn, services: Services) -> Screened:
     if not texts:
         return Screened(turn, policy)
     judge = None
+    if services.judge is not None:
+        judge = partial(services.judge.judge, turn_model=turn.model, user_id=send.user_id)
     route: Route = "api" if turn.is_api else "chat"
     found = [await safety.screen_prompt(text, policy, route, judge) for text in texts]
     documents = [*find_files(texts[:1]).values(), *(one.text for one in send.attachments or ())]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scripts.check_prompts import build_conversation, main
 
-from hitsend.prompts import Check, samples, shipped_prompts
+from hitsend.prompts import Check, render, samples, shipped_prompts
 from hitsend.settings import Settings
 
 ASK = "What is my name?"
@@ -24,7 +24,9 @@ def test_a_profile_follows_the_instructions_and_a_memory_precedes_the_question()
     assert "Ada" in system
     assert question == ("user", ASK)
     [instructions, (role, note)] = render_in_chat("memory_note")
-    assert instructions == ("system", Settings().instructions)
+    assert instructions[0] == "system"
+    assert instructions[1].startswith(Settings().instructions)
+    assert instructions[1].endswith(render(shipped_prompts()["safety_instructions"], {}))
     assert role == "user"
     assert note.endswith(f"\n\n{ASK}")
 

@@ -83,6 +83,7 @@ def build_command(launch: Launch) -> list[str]:
         "--verbosity": ERRORS_ONLY,
     }
     flags = ["--kv-unified", "--jinja", "--slots", "--offline", "--no-webui"]
+    flags.append("--no-prefill-assistant")
     if launch.embeds:
         flags.append("--embeddings")
     return [launch.binary, *(str(word) for pair in options.items() for word in pair), *flags]
@@ -107,6 +108,7 @@ def _serve(launch: Launch) -> object:
     params.endpoint_slots = True
     params.cors_origins = ""
     params.ui = False
+    params.prefill_assistant = False
     params.offline = True
     params.verbosity = ERRORS_ONLY
     server: object = xllamacpp.Server(params)

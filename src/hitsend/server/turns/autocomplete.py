@@ -12,11 +12,13 @@ import time
 import msgspec
 
 from hitsend.canonical import canonicalize
+from hitsend.context.notes import Notes
 from hitsend.engine import Engine, Preempted, Prompt
 from hitsend.errors import HitsendError
 from hitsend.messages import Message, Text
 from hitsend.prompts.picker import PromptPicker
 from hitsend.server.turns.latency_budget import LatencyBudget
+from hitsend.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +32,11 @@ so that consecutive requests share a cached prefix."""
 
 
 class Autocomplete:
-    def __init__(self, engine: Engine, prompts: PromptPicker, instructions: str) -> None:
+    def __init__(self, engine: Engine, prompts: PromptPicker, settings: Settings) -> None:
         self.budget = LatencyBudget(BUDGET_S)
         self._engine = engine
         self._prompts = prompts
-        self._instructions = instructions
+        self._settings = settings
         self._tasks: dict[str, asyncio.Task[str]] = {}
         """The newest one of each user."""
 
@@ -89,8 +91,9 @@ class Autocomplete:
         await self._engine.require_ready(model)
         start = max(len(draft) // NUM_WINDOW_CHARS - 1, 0) * NUM_WINDOW_CHARS
         message = Message("user", (Text(canonicalize(draft[start:]).rstrip()),), "user")
+        shared = await Notes(self._prompts, "", model).instructions(self._settings)
         instructions, picked = await self._prompts.render_messages(
-            "suggestion", {"instructions": self._instructions}, model=model
+            "suggestion", {"instructions": shared.text}, model=model
         )
         prompt = await self._engine.encode(model, [*instructions, message])
         if (unclosed := cut_template_end(prompt)) is None:

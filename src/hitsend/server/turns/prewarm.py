@@ -231,7 +231,7 @@ async def _prefill_instructions(
     """Returns what is prefilled now."""
     await services.engine.require_ready("auto")
     model = (await services.engine.resolve("auto")).name
-    note = await Notes(services.prompts, "", model).instructions(services.settings.instructions)
+    note = await Notes(services.prompts, "", model).instructions(services.settings)
     start = ConversationStart(model, note.text)
     if start == prefilled:
         return prefilled

@@ -7,6 +7,18 @@ const many = (count: number, one: string, several: string) =>
 
 const known: PromptWords['known'] = {
 	system: { name: 'Systemanweisung', about: 'Womit jede Unterhaltung beginnt.' },
+	safety_instructions: {
+		name: 'Sicherheitsanweisung',
+		about: 'Was ein Modell ablehnt, was es behutsam beantwortet, und an wen es Menschen verweist.'
+	},
+	safety_judge: {
+		name: 'Prüfung auf Schaden',
+		about: 'Fragt ein Modell, ob ein Text schadet, wo der Klassifikator unsicher ist.'
+	},
+	caution_note: {
+		name: 'Notiz: Vorsicht',
+		about: 'Sagt dem Modell, wie es eine Frage beantwortet, die schaden könnte.'
+	},
 	title: { name: 'Titel', about: 'Fragt nach dem Titel einer Unterhaltung.' },
 	summary: {
 		name: 'Zusammenfassung',
@@ -58,6 +70,14 @@ const units = {
 };
 
 const slots: PromptWords['slots'] = {
+	'caution_note.self_harm': 'Es kann darum gehen, sich selbst etwas anzutun.',
+	'caution_note.help': 'Hilfe in der Nähe der Person, mit Nummern.',
+	'caution_note.illicit': 'Es kann um Hilfe bei einer Straftat gehen.',
+	'caution_note.violence': 'Es kann darum gehen, andere zu verletzen.',
+	'caution_note.hate': 'Es kann Menschen herabsetzen oder angreifen.',
+	'caution_note.sexual': 'Es kann sexuell sein.',
+	'caution_note.jailbreak': 'Es kann darauf zielen, dass das Modell seine Regeln fallen lässt.',
+	'caution_note.injection': 'Eine Datei, Seite oder Erinnerung kann dem Modell Befehle geben.',
 	'memory_done.added': 'Was gemerkt wurde.',
 	'memory_done.has_removed': 'Etwas wurde vergessen. Was es war, wird nicht wiederholt.',
 	'memory_done.changed_nothing': 'Es war nichts zu finden, was vergessen werden könnte.',

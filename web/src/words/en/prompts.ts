@@ -8,6 +8,18 @@ const many = (count: number, one: string, several: string) =>
 /** The title and purpose of each prompt. A prompt that is missing here shows its own name. */
 const known: Record<string, { name: string; about: string } | undefined> = {
 	system: { name: 'System instructions', about: 'What every conversation begins with.' },
+	safety_instructions: {
+		name: 'Safety instructions',
+		about: 'What a model refuses, answers with care, and whom it sends people to.'
+	},
+	safety_judge: {
+		name: 'Safety judge',
+		about: 'Asks a model whether a text is harmful, where the classifier is unsure.'
+	},
+	caution_note: {
+		name: 'Note: caution',
+		about: 'Tells the model how to answer a question that may be harmful.'
+	},
 	title: { name: 'Title', about: 'Asks for the title of a conversation.' },
 	summary: { name: 'Summary', about: 'Sums up a stretch of a conversation that no longer fits.' },
 	summary_of_summaries: {
