@@ -17,6 +17,7 @@ from tests.server.world import PASSWORD, Someone, World
 
 from hitsend.engine import ScriptedEngine
 from hitsend.errors import TooFast, Unauthenticated
+from hitsend.safety.policy import DEFAULT_POLICY
 from hitsend.server.app import open_app
 from hitsend.server.auth.actor import agent_family
 from hitsend.server.limits.sign_in_failures import MAX_ADDRESSES, SignInFailures
@@ -480,6 +481,22 @@ async def do_mcp_signed_out(cast: Cast) -> Expected:
     server_id = (await do_mcp_signed_in(cast))["event"]["server_id"]
     await cast.by_bob("DELETE", f"mcp/servers/{server_id}/sign-in")
     return by(cast.bob, server_id=server_id)
+
+
+@case
+async def do_safety_policy_changed(cast: Cast) -> Expected:
+    policy = msgspec.structs.replace(DEFAULT_POLICY, denied=("purple monkey",))
+    changed = await cast.by_ada("PUT", "safety/policies/everyone", msgspec.to_builtins(policy))
+    return by(cast.ada, scope="everyone", group="", policy=changed["policy"])
+
+
+@case
+async def do_review_decided(cast: Cast) -> Expected:
+    await do_safety_policy_changed(cast)
+    await cast.bob.send("The purple monkey")
+    [review] = (await cast.by_ada("GET", "safety/reviews"))["items"]
+    await cast.by_ada("POST", f"safety/reviews/{review['id']}", {"decision": "uphold"})
+    return about(cast.bob, cast.ada, review_id=review["id"], decision="uphold")
 
 
 @pytest.fixture

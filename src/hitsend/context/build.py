@@ -140,6 +140,7 @@ class ContextBuilder:
             if history.question
             else self._turn.question_id or "",
             system=(system,),
+            instructions=await self._notes.operator_instructions(self._sources.settings),
             exchanges=tuple(exchanges),
             seen=self._record_seen(found, earlier, older, summaries),
             cut=self._cut,

@@ -62,10 +62,13 @@ class Notes:
     async def instructions(self, settings: Settings) -> Text:
         """The operator's, then ours about safety. They are the same in every conversation, so the
         engine keeps them prefilled."""
-        instructions = await self._render("system", instructions=settings.instructions)
+        instructions = await self.operator_instructions(settings)
         if not settings.safety_instructions:
             return Text(instructions)
         return Text(instructions + "\n\n" + await self._render("safety_instructions"))
+
+    async def operator_instructions(self, settings: Settings) -> str:
+        return await self._render("system", instructions=settings.instructions)
 
     async def profile(self, profile: Profile) -> Text | None:
         """Follows the instructions: it rarely changes, so the engine's prefix cache stays valid."""

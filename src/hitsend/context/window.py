@@ -60,6 +60,8 @@ class Context(msgspec.Struct, frozen=True):
     API call."""
     question_id: str = ""
     system: tuple[Message, ...] = ()
+    instructions: str = ""
+    """The operator's part of it, which the model is not to give away."""
     exchanges: tuple[ShownExchange, ...] = ()
     """The conversation before the question, oldest first."""
     seen: Seen | None = None

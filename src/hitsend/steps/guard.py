@@ -268,15 +268,14 @@ class _Watch:
 
     @cached_property
     def _leak_finder(self) -> LeakFinder:
-        """The instructions are hidden, but not what people wrote about themselves beside them. An
-        API call brings its own instructions."""
+        """The operator's instructions are hidden, but not ours about safety, nor what people wrote
+        about themselves. An API call brings its own instructions."""
         context = self._context
         said = (*(m for one in context.exchanges for m in one.messages), *context.question)
         profile = [part.text for part in _texts(context.system) if part.source == "profile"]
         written = [one.own_text for one in said if one.role == "user"]
-        hidden = [part.text for part in _texts(context.system) if part.source != "profile"]
         seen = "\n".join(map(_readable_text, said))
-        return LeakFinder(hidden, "\n".join([*profile, *written]), seen)
+        return LeakFinder([context.instructions], "\n".join([*profile, *written]), seen)
 
 
 def _texts(messages: Iterable[Message]) -> Iterator[Text]:
