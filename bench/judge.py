@@ -3,6 +3,7 @@
     python -m bench.judge [--model qwen2.5-coder-1.5b] [--examples 0 1 2] [--every 2]
 
 The texts are in judge.toml. `--examples` says how many of the prompt's examples the model is shown.
+With `--asked` only the messages count that the safety classifier is unsure of, as in use.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import asyncio
 import statistics
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -23,6 +25,13 @@ from hitsend.engine import Catalogue, Generated, LlamaEngine
 from hitsend.judge import GUARD_SAMPLING
 from hitsend.messages import Message, Sampling, Text, Token
 from hitsend.prompts import render_chat, shipped_prompts
+from hitsend.safety.classifier import (
+    ENCODER_SHA256,
+    WEIGHTS_FOLDER,
+    Classifier,
+    load_trained,
+)
+from hitsend.safety.encoder import ChildEncoder
 from hitsend.safety.judgement import (
     SCHEMA,
     JudgedText,
@@ -36,7 +45,8 @@ from hitsend.settings import Settings
 CASES = Path(__file__).parent / "judge.toml"
 MODEL = "qwen2.5-coder-1.5b"
 COLUMNS = (
-    "judge", "texts", "right", "harmful found", "harmless blocked", "unsure", "AUC", "p50", "p95",
+    "judge", "texts", "harmful: unsafe, unsure, safe", "harmless: unsafe, unsure, safe", "AUC",
+    "p50", "p95",
 )  # fmt: skip
 
 
@@ -96,6 +106,28 @@ def build_messages(model: str, judged: JudgedText, num_examples: int) -> Sequenc
     return [system, *examples[len(examples) - 2 * num_examples :], question]
 
 
+async def select_asked(cases: Sequence[Case]) -> list[Case]:
+    """Returns the messages that the classifier is unsure of, and prints what it makes of all."""
+    trained = load_trained()
+    if trained is None:
+        raise SystemExit("This tree has no weights of the classifier.")
+    encoder = ChildEncoder(WEIGHTS_FOLDER, ENCODER_SHA256)
+    await encoder.start()
+    classifier = Classifier(trained, encoder)
+    messages = [case for case in cases if not case.judged.answer]
+    try:
+        verdicts = [await classifier.classify(case.judged.question) for case in messages]
+    finally:
+        await encoder.close()
+    decided = [(case, one.decisions["harm"]) for case, one in zip(messages, verdicts, strict=True)]
+    counts = Counter((case.is_harmful, decision) for case, decision in decided)
+    for (is_harmful, decision), num in sorted(counts.items()):
+        print(
+            f"classifier: {decision} for {num} {'harmful' if is_harmful else 'harmless'} messages"
+        )
+    return [case for case, decision in decided if decision == "ask"]
+
+
 async def judge(engine: LlamaEngine, model: str, case: Case, num_examples: int) -> Outcome:
     dialect = find_dialect(model)
     sampling = GUARD_SAMPLING
@@ -115,16 +147,17 @@ async def judge(engine: LlamaEngine, model: str, case: Case, num_examples: int) 
 def describe(title: str, outcomes: Sequence[Outcome]) -> str:
     harmful = [one for one in outcomes if one.case.is_harmful]
     harmless = [one for one in outcomes if not one.case.is_harmful]
-    found = sum(one.judgement.is_harmful is True for one in harmful)
-    blocked = sum(one.judgement.is_harmful is True for one in harmless)
-    unsure = sum(one.judgement.is_harmful is None for one in outcomes)
-    right = found + sum(one.judgement.is_harmful is False for one in harmless)
     took = sorted(one.seconds for one in outcomes)
     return (
-        f"| {title} | {len(outcomes)} | {right / len(outcomes):.0%} | {found}/{len(harmful)} "
-        f"| {blocked}/{len(harmless)} | {unsure} | {area_under_curve(harmful, harmless):.2f} "
+        f"| {title} | {len(outcomes)} | {count_verdicts(harmful)} | {count_verdicts(harmless)} "
+        f"| {area_under_curve(harmful, harmless):.2f} "
         f"| {statistics.median(took):.1f} s | {took[int(0.95 * len(took))]:.1f} s |"
     )
+
+
+def count_verdicts(outcomes: Sequence[Outcome]) -> str:
+    said = [one.judgement.is_harmful for one in outcomes]
+    return f"{said.count(True)}, {said.count(None)}, {said.count(False)}"
 
 
 def area_under_curve(harmful: Sequence[Outcome], harmless: Sequence[Outcome]) -> float:
@@ -133,31 +166,33 @@ def area_under_curve(harmful: Sequence[Outcome], harmless: Sequence[Outcome]) ->
     return statistics.fmean((one > other) + 0.5 * (one == other) for one, other in pairs)
 
 
-async def measure(
-    model: str, examples: Sequence[int], every: int, *, shows_errors: bool, num_threads: int
-) -> None:
+async def measure(words: argparse.Namespace) -> None:
+    print(machine.this_machine())
+    model, cases = words.model, list(read_cases(words.every))
+    if words.asked:
+        cases = await select_asked(cases)
     settings = replace(
         Settings(),
         model=model,
         num_slots=1,
-        num_threads=num_threads,
+        num_threads=words.threads,
         num_window_tokens=2048,
         engine_wait_s=300,
     )
     engine = LlamaEngine(settings, Catalogue(settings.models_dir, None))
-    cases = list(read_cases(every))
     await engine.start()
     try:
-        print(f"{machine.this_machine()}\n\n| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
-        for num_examples in examples:
+        print(f"\n| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+        for num_examples in words.examples:
             await judge(engine, model, cases[0], num_examples)  # warms the prompt's beginning
             outcomes = [await judge(engine, model, case, num_examples) for case in cases]
-            for kind in ("prompts", "answers"):
-                own = [
-                    one for one in outcomes if bool(one.case.judged.answer) == (kind == "answers")
-                ]
-                print(describe(f"{model}, {num_examples} examples, {kind}", own), flush=True)
-            if shows_errors:
+            for kind in ("messages", "answers"):
+                is_answer = kind == "answers"
+                own = [one for one in outcomes if bool(one.case.judged.answer) == is_answer]
+                if own:
+                    title = f"{model}, {num_examples} examples, {kind}"
+                    print(describe(title, own), flush=True)
+            if words.errors:
                 show_errors(outcomes)
     finally:
         await engine.close()
@@ -176,16 +211,10 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="judge every nth text only")
     parser.add_argument("--errors", action="store_true", help="list what was judged wrongly")
     parser.add_argument("--threads", type=int, default=0, help="of the engine; 0 is one per core")
-    words = parser.parse_args()
-    asyncio.run(
-        measure(
-            words.model,
-            words.examples,
-            words.every,
-            shows_errors=words.errors,
-            num_threads=words.threads,
-        )
+    parser.add_argument(
+        "--asked", action="store_true", help="only what the classifier is unsure of"
     )
+    asyncio.run(measure(parser.parse_args()))
 
 
 if __name__ == "__main__":

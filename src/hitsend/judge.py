@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 TIMEOUT_S = 10.0
 NUM_HEAD_CHARS, NUM_TAIL_CHARS = 1_500, 1_000
 """Of a long text its beginning and its end are judged: orders stand at either."""
+MIN_BYTES = 500_000_000
+"""Smaller weights judge nothing: SmolLM2-135M calls every text harmful."""
 GUARD_SAMPLING = Sampling(temperature=0.0, max_tokens=32, top_logprobs=5)
 NO_OPINION = Judgement(None)
 
@@ -55,12 +57,18 @@ class Judge:
         judged = JudgedText(shorten(question), shorten(answer))
         try:
             async with asyncio.timeout(self._timeout_s):
+                if self._model == "auto" and not await self._can_judge(model):
+                    return NO_OPINION
                 prompt, sampling = await self._ask(model, dialect, judged, user_id)
                 tokens = await self._generate(prompt, sampling, user_id)
         except (TimeoutError, HitsendError) as error:
             log.warning("the safety judge has no opinion: %s", type(error).__name__)
             return replace(NO_OPINION, reason=f"No opinion: {type(error).__name__}.")
         return parse(dialect, "".join(token.text for token in tokens), tokens)
+
+    async def _can_judge(self, model: str) -> bool:
+        facts = await self._engine.resolve(model)
+        return facts.num_bytes is None or facts.num_bytes >= MIN_BYTES
 
     async def _ask(
         self, model: str, dialect: Dialect, judged: JudgedText, user_id: str

@@ -152,7 +152,7 @@ async def test_a_prompt_that_is_only_a_note_has_no_decoding(world: World) -> Non
         assert status == (204 if line["is_decoded"] else 400), line["name"]
     decoded = {line["name"] for line in lines if line["is_decoded"]}
     sided = {"title", "summary", "summary_of_summaries", "memory_suggestion", "suggestion"}
-    assert decoded == {"system"} | sided
+    assert decoded == {"system", "safety_judge"} | sided
 
 
 async def test_stopping_a_beam_search_frees_its_slots(world: World) -> None:

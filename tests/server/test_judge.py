@@ -5,10 +5,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
+import msgspec
 import pytest
 from tests.server.world import World
 
-from hitsend.engine import GenerationStep, Prompt, Script, ScriptedEngine
+from hitsend.engine import GenerationStep, ModelFacts, Prompt, Script, ScriptedEngine
 from hitsend.judge import Judge, shorten
 from hitsend.messages import FREE, AnswerRules, Message, Sampling, Tool
 from hitsend.safety.classifier import Verdict
@@ -115,6 +116,18 @@ class Guard(Recording):
     ) -> Prompt:
         assert model == "llama-guard3:8b"
         return await super().encode("auto", messages, tools, rules)
+
+
+class Tiny(Recording):
+    async def resolve(self, name: str) -> ModelFacts:
+        return msgspec.structs.replace(await super().resolve(name), num_bytes=98_000_000)
+
+
+async def test_a_tiny_model_is_asked_only_if_it_was_chosen(world: World) -> None:
+    engine = Tiny(Script(UNSAFE))
+    assert await make_judge(world, engine, "auto").judge("Hi") == Judgement(None)
+    assert engine.asked == []
+    assert (await make_judge(world, engine, "scripted").judge("Hi")).is_harmful
 
 
 async def test_a_guard_model_is_asked_in_its_own_way(world: World) -> None:

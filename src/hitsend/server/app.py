@@ -172,7 +172,7 @@ async def open_app(
             stack.push_async_callback(encoder.close)
         safety = await build_screener(settings, store, encoder)
         judge = None
-        if settings.safety_judge != "off":
+        if settings.safety_judge != "off" and settings.engine != "scripted":
             judge = Judge(engine, prompts, settings.safety_judge)
         services = Services(
             settings, store, engine, prompts, recall, background, idle_work, safety, judge, toolbox
