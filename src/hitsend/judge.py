@@ -68,7 +68,7 @@ class Judge:
 
     async def _can_judge(self, model: str) -> bool:
         facts = await self._engine.resolve(model)
-        return facts.num_bytes is None or facts.num_bytes >= MIN_BYTES
+        return facts.num_bytes is not None and facts.num_bytes >= MIN_BYTES
 
     async def _ask(
         self, model: str, dialect: Dialect, judged: JudgedText, user_id: str

@@ -180,9 +180,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str,
         _help(
             "What decides where the safety classifier is unsure: `auto` asks the model that "
-            "answers, unless it is tiny; a name asks that model (Llama Guard, ShieldGemma and "
-            "Granite Guardian in their own format); `off` asks none. The scripted engine is never "
-            "asked."
+            "answers if it is local and not tiny; a name asks that model (Llama Guard, ShieldGemma "
+            "and Granite Guardian in their own format); `off` asks none. The scripted engine is "
+            "never asked."
         ),
     ] = "auto"
 

@@ -25,6 +25,11 @@ UNSAFE = '{"verdict":"unsafe","category":"illicit/violent","reason":"a weapon"}'
 
 
 class Recording(ScriptedEngine):
+    num_bytes: int | None = 1_000_000_000
+
+    async def resolve(self, name: str) -> ModelFacts:
+        return msgspec.structs.replace(await super().resolve(name), num_bytes=self.num_bytes)
+
     def __init__(self, *answers: Script) -> None:
         super().__init__(answers)
         self.asked: list[tuple[Prompt, Sampling]] = []
@@ -119,12 +124,18 @@ class Guard(Recording):
 
 
 class Tiny(Recording):
-    async def resolve(self, name: str) -> ModelFacts:
-        return msgspec.structs.replace(await super().resolve(name), num_bytes=98_000_000)
+    num_bytes = 98_000_000
 
 
-async def test_a_tiny_model_is_asked_only_if_it_was_chosen(world: World) -> None:
-    engine = Tiny(Script(UNSAFE))
+class Remote(Recording):
+    num_bytes = None
+
+
+@pytest.mark.parametrize("kind", [Tiny, Remote])
+async def test_a_tiny_or_remote_model_is_asked_only_if_it_was_chosen(
+    world: World, kind: type[Recording]
+) -> None:
+    engine = kind(Script(UNSAFE))
     assert await make_judge(world, engine, "auto").judge("Hi") == Judgement(None)
     assert engine.asked == []
     assert (await make_judge(world, engine, "scripted").judge("Hi")).is_harmful
