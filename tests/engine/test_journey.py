@@ -137,6 +137,7 @@ async def test_an_answer_follows_a_schema_through_openais_sdk(world: World) -> N
 async def test_a_turn_records_how_its_tokens_were_drawn(world: World, small: Weights) -> None:
     ada = await world.someone("ada")
     drawn = {"temperature": 1.2, "max_tokens": 12}
+    await ada.send("Name a colour.", sampling=drawn)  # a prompt read anew is computed otherwise
     first = await ada.send("Name a colour.", sampling=drawn)
     log = (await ada.http.get(f"/backend-api/turn/{first.turn_id}")).json()["events"]
     started = log[0]["event"]

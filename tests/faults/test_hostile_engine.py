@@ -190,6 +190,7 @@ def environment(url: str) -> dict[str, str]:
         "HITSEND_MODEL_TITLES": "false",
         "HITSEND_PREWARM": "false",
         "HITSEND_EMBEDDINGS": "off",
+        "HITSEND_SAFETY": "rules",
     }
 
 

@@ -39,6 +39,7 @@ def settings(tmp_path: Path) -> Settings:
         port=0,
         gate="off",
         trusted_proxies="127.0.0.1",
+        safety_instructions=False,
     )
 
 

@@ -31,7 +31,13 @@ SHORT = "!script\nHello"
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Without the gate, which would ask for proofs after some refusals."""
-    return Settings(data_dir=tmp_path / "data", engine="scripted", port=0, gate="off")
+    return Settings(
+        data_dir=tmp_path / "data",
+        engine="scripted",
+        port=0,
+        gate="off",
+        safety_instructions=False,
+    )
 
 
 async def program(world: World, person: Someone) -> httpx2.AsyncClient:

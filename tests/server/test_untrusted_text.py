@@ -237,7 +237,8 @@ async def test_a_page_turns_on_no_tool_that_the_person_did_not(settings: Setting
         _, ada, _ = opened
         read = call_line("read_page", url=server.url)
         stream = await ada.send(ask(read, "Nothing."), system_hints=["web"])
-        assert [one["tool"] for one in results(stream)] == ["read_page"]
+        ran = [one["tool"] for one in results(stream) if not one.get("is_invalid")]
+        assert ran == ["read_page"]
         assert posted == []
 
 

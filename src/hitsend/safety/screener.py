@@ -40,6 +40,8 @@ UNAVAILABLE = "unavailable"
 """The reason for a block where nothing is answered without the classifier."""
 ALLOWED, DENIED = "allowed_phrase", "denied_phrase"
 """The reasons given by phrases that an administrator chose."""
+MIN_WORDS = 3
+"""Of one word or two, such as `go on`, the classifier knows too little to be unsure."""
 MAX_INLINE_CHARS = 2_000
 """A longer text is matched with the rules in a thread."""
 
@@ -176,10 +178,11 @@ async def _from_verdict(
     if not _has_read(verdict):
         return [_find("harm", verdict, policy)] if "harm" in sure else []
     findings = [_find(concern, verdict, policy) for concern in _concerns(sure, verdict)]
-    may_be_harmful = verdict.decisions.get("harm") == "ask"
-    if "jailbreak" in sure and may_be_harmful:
+    if verdict.decisions.get("harm") != "ask":
+        return findings
+    if "jailbreak" in sure:
         findings.append(_find(_top_concern(verdict), verdict, policy))
-    elif (may_be_harmful or verdict.decisions.get("jailbreak") == "ask") and not findings:
+    elif not findings and len(text.split()) >= MIN_WORDS:
         findings.append(await _decide_unsure(verdict, text, policy, judge))
     return findings
 
@@ -197,8 +200,7 @@ def _has_read(verdict: Verdict) -> bool:
 async def _decide_unsure(
     verdict: Verdict, text: str, policy: Policy, judge: Judge | None
 ) -> Finding:
-    may_be_harmful = verdict.decisions.get("harm") == "ask"
-    worst = _top_concern(verdict) if may_be_harmful else "jailbreak"
+    worst = _top_concern(verdict)
     unsure = Finding(policy.unsure, _reason(worst, verdict))
     if judge is None or not policy.uses_judge:
         return unsure

@@ -30,6 +30,7 @@ from hitsend.memory.intent import (
 from hitsend.memory.suggestions import has_words_of, is_stated_in
 from hitsend.messages import ANY_OBJECT, ChangedMemory, Tool
 from hitsend.safety import find_secret, has_password
+from hitsend.safety.redaction import PLACEHOLDER
 from hitsend.send import Turn
 from hitsend.services import Services
 from hitsend.store import Memory, Store
@@ -115,8 +116,9 @@ async def _resolve(ask: Intent, user_id: str, store: Store, recall: Recall) -> C
 
 
 def is_secret(text: str) -> bool:
-    """A secret is never stored as a memory."""
-    return find_secret(text) is not None or has_password(text)
+    """A secret is never stored as a memory, nor what stands in its place."""
+    has_placeholder = PLACEHOLDER.search(text) is not None
+    return has_placeholder or find_secret(text) is not None or has_password(text)
 
 
 def _change_notes(change: Change, message: str) -> tuple[Note, ...]:

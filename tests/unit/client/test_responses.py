@@ -8,6 +8,7 @@ from hitsend.client import Finished, responses
 from hitsend.client.stream_reader import StreamReader
 from hitsend.engine import ModelFacts
 from hitsend.messages import Approval, Form, ToolCall, ToolResult
+from hitsend.safety.policy import SafetyReason, Screening
 from hitsend.server.routes.models import ModelList
 from hitsend.server.routes.tools import Features
 from hitsend.tools import Feature
@@ -32,6 +33,8 @@ WIRE: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
     responses.ToolCall: ToolCall,
     responses.Approval: Approval,
     responses.Form: Form,
+    responses.Safety: Screening,
+    responses.SafetyReason: SafetyReason,
 }
 
 

@@ -101,6 +101,7 @@ async def test_resources_and_prompts_are_listed_and_read(desk: Desk) -> None:
         found = await desk.host.list_resources(server, desk.user_id)
         assert [str(one.uri) for one in found] == [
             "notes://today",
+            "notes://keys",
             "notes://picture",
             "notes://long",
         ]
