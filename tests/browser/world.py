@@ -64,7 +64,8 @@ class Server:
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
         paths = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
         environment = os.environ | {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"}
-        environment |= {"HITSEND_DRAIN_S": "0", "HITSEND_SAFETY": "rules"} | self.settings
+        quiet = {"HITSEND_SAFETY": "rules", "HITSEND_SAFETY_INSTRUCTIONS": "false"}
+        environment |= {"HITSEND_DRAIN_S": "0"} | quiet | self.settings
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
         assert self.process.stdout is not None
         line = next((text for text in self.process.stdout if "http" in text), "")

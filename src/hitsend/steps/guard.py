@@ -29,6 +29,7 @@ from hitsend.safety.screener import DENIED, Screener, find_phrase
 
 NUM_REFUSAL_CHARS = 600
 PAUSE_S = 0.25
+MAX_WORD_DIGITS = 3
 PRIVATE_KEY = "-----BEGIN"
 """A long one cannot be replaced before its end is known: the answer ends."""
 
@@ -176,7 +177,7 @@ class _Watch:
             offence = self._find_offence()
             if offence is not None:
                 return self._block(offence)
-        is_whole = is_last or (is_pause and scan.text[self._open_start :].isalpha())
+        is_whole = is_last or (is_pause and _is_plain_word(scan.text[self._open_start :]))
         end = scan.num_passed if is_whole else min(scan.num_passed, self._open_start)
         return list(self._take(end + is_last))
 
@@ -276,6 +277,11 @@ class _Watch:
         written = [one.own_text for one in said if one.role == "user"]
         seen = "\n".join(map(_readable_text, said))
         return LeakFinder([context.instructions], "\n".join([*profile, *written]), seen)
+
+
+def _is_plain_word(text: str) -> bool:
+    """Whether it is no address, key or number that goes on, as far as one can tell."""
+    return text.isalnum() and sum(map(str.isdigit, text)) <= MAX_WORD_DIGITS
 
 
 def _texts(messages: Iterable[Message]) -> Iterator[Text]:
