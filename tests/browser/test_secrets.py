@@ -63,8 +63,10 @@ def test_a_secret_that_was_sent_is_not_asked_about_again(ada: Person) -> None:
     ada.ask(f"!script\nsecond {KEY}")
 
     texts = [message["content"]["parts"][0] for message in ada.stored]
-    assert texts[0] == f"!script\nfirst {KEY}"
-    assert texts[2] == f"!script\nsecond {KEY}"
+    assert [text.partition("[KEY_")[0] for text in texts[::2]] == [
+        "!script\nfirst ",
+        "!script\nsecond ",
+    ]
 
 
 def test_a_secret_in_what_is_attached_is_asked_about_too(ada: Person) -> None:

@@ -115,7 +115,7 @@ def test_an_answer_stopped_before_its_first_word_can_be_retried(ada: Person) -> 
 
 def test_an_answer_interrupted_by_a_crash_can_be_continued(ada: Person, server: Server) -> None:
     ada.say(f"!script hang=30\n{WORDS}")
-    ada.answers.locator(".prose", has_text="word20").wait_for()
+    ada.answers.locator(".prose", has_text="word29").wait_for()
     server.kill()
     expect(state(ada, "The connection was lost. Reconnecting")).to_be_visible()
     server.start()
